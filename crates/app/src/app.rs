@@ -21,7 +21,7 @@ pub struct App {
     views: Views,
     worlds: Worlds,
     canceller: Canceller,
-    writer: OnceLock<Arc<Store>>,
+    writer: Arc<OnceLock<Arc<Store>>>,
 }
 
 /// Who uses the app.
@@ -46,7 +46,7 @@ impl App {
             views: no_views(),
             worlds: Arc::new(|| Rc::new(RealWorld)),
             canceller: cancellation().0,
-            writer: OnceLock::new(),
+            writer: Arc::default(),
         }
     }
 
@@ -63,12 +63,25 @@ impl App {
         self
     }
 
+    /// The same app for another person: one process acts for many. Both share the store, and stop together.
+    #[must_use]
+    pub fn acting_as(&self, actor: String) -> App {
+        App {
+            state: self.state.clone(),
+            caller: Caller { actor: Some(actor), ..self.caller.clone() },
+            views: Arc::clone(&self.views),
+            worlds: Arc::clone(&self.worlds),
+            canceller: self.canceller.clone(),
+            writer: Arc::clone(&self.writer),
+        }
+    }
+
     pub fn state(&self) -> &StateDirectory {
         &self.state
     }
 
     /// `os:NAME` or `token:NAME`.
-    pub(crate) fn actor(&self) -> Option<String> {
+    pub fn actor(&self) -> Option<String> {
         self.caller.actor.clone()
     }
 
@@ -104,6 +117,11 @@ impl App {
     /// For signal handlers, which outlive no app but run beside it.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
+    }
+
+    /// Returns when the app is asked to stop.
+    pub async fn stopped(&self) {
+        self.stopping().cancelled().await;
     }
 
     pub(crate) fn stopping(&self) -> Cancellation {

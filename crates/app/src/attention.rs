@@ -1,11 +1,18 @@
 //! Dismisses causes that need a person. A dismissed cause returns when it happens again.
 
 use escrow_runtime::{liveness, now_ms};
-use escrow_store::{AttentionItem, Dismissing, Queries};
+use escrow_store::{Dismissing, Queries};
+
+pub use escrow_store::{AttentionItem, AttentionKind, AttentionWait};
 
 use crate::app::App;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
+
+/// Everything that needs a person, newest first. Dismissed items are included and marked.
+pub async fn items(queries: &dyn Queries) -> Result<Vec<AttentionItem>, Error> {
+    Ok(queries.attention(liveness).await?)
+}
 
 #[derive(Debug)]
 pub struct DismissRequest {

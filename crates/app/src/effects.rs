@@ -5,8 +5,10 @@ use std::path::Path;
 use escrow_engine::{EffectResolution, Run};
 use escrow_model::{Assumption, EffectState, Event, Message, RunId, WaitKind};
 use escrow_runtime::{Secrets, now_ms};
-use escrow_store::{Commit, Committed, Durability, EffectFilter, EffectRow, Queries, RunRow};
+use escrow_store::{Commit, Committed, Durability, EffectFilter, Queries, RunRow};
 use serde_json::Value;
+
+pub use escrow_store::EffectRow;
 
 use crate::app::App;
 use crate::error::Error;

@@ -308,6 +308,20 @@ impl Drop for Scratch {
     }
 }
 
+/// The newest receipts of the state, newest first.
+pub fn receipts(
+    state: &StateDirectory,
+    adapter: Option<&str>,
+    limit: usize,
+) -> Result<Vec<LifecycleReceipt>, Error> {
+    let Some(mut ledger) = ledger(state)? else { return Ok(Vec::new()) };
+    let query = ReceiptQuery { adapter_id: adapter.map(str::to_owned), ..ReceiptQuery::default() };
+    let mut receipts = ledger.query(&query).map_err(|error| Error::world("state", error.to_string()))?;
+    receipts.reverse();
+    receipts.truncate(limit);
+    Ok(receipts)
+}
+
 /// The ledger of the state, if there is one. Receipts that wait beside it are taken in first.
 fn ledger(state: &StateDirectory) -> Result<Option<ReceiptLedger>, Error> {
     let database = state.database();

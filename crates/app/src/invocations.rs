@@ -3,7 +3,9 @@
 use escrow_engine::HarnessTotals;
 use escrow_model::{InvocationId, RunStatus, is_harmless};
 use escrow_runtime::{now_ms, random_u64};
-use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, Queries, RunFilter, StartedInvocation};
+use escrow_store::{EndInvocation, InvocationEnd, Queries, RunFilter, StartedInvocation};
+
+pub use escrow_store::{InvocationFilter, InvocationRow};
 
 use crate::app::App;
 use crate::error::Error;

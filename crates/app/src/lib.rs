@@ -42,6 +42,7 @@ pub mod request_words;
 pub mod runs;
 pub mod telemetry;
 pub mod timeline;
+pub mod tokens;
 pub mod transfer;
 pub mod words;
 
@@ -51,6 +52,7 @@ pub use conflicts::{Arbiter, CannotEnd, Unattended};
 pub use diagnosed::Diagnosed;
 pub use driver::Driver;
 pub use error::{Class, Error};
+pub use escrow_runtime::now_ms;
 pub use nested::NestedRuns;
 pub use nested_files::{NestedFiles, ProjectFiles};
 pub use state::StateDirectory;

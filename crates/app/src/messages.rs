@@ -14,6 +14,8 @@ use escrow_model::{Message, RunId};
 use escrow_runtime::Secrets;
 use escrow_store::{Decided, RunRow};
 
+pub use escrow_store::{GivenApproval, WaitRow};
+
 pub use assume::{Assumed, assume};
 
 use crate::app::App;
@@ -27,6 +29,8 @@ pub struct Reply {
     /// The wait that it answers, as lists of open waits name it.
     pub wait: String,
     pub decision: Decision,
+    /// The digest of the request that the person was shown. Another one is refused.
+    pub shown: Option<String>,
     pub then: Then,
 }
 
@@ -59,11 +63,28 @@ pub enum Delivered {
     NotContinued { wait: String, run: RunId, error: Error },
 }
 
+impl Decision {
+    /// Ending a run needs less than continuing it.
+    fn purpose(&self) -> Purpose {
+        match self {
+            Decision::Deny { .. } => Purpose::End,
+            Decision::Approve { .. } | Decision::Answer { .. } => Purpose::Continue,
+        }
+    }
+}
+
+/// Drives a run that a decision was recorded for, and the runs around it, unless another process does.
+pub async fn proceed(app: &App, run: &RunId, decision: &Decision) -> Result<(), Error> {
+    let row = app.queries()?.run(run.as_str()).await?;
+    match drive_around(app, &row, decision.purpose()).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == HELD => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
-    let purpose = match &reply.decision {
-        Decision::Deny { .. } => Purpose::End,
-        Decision::Approve { .. } | Decision::Answer { .. } => Purpose::Continue,
-    };
+    let purpose = reply.decision.purpose();
     let then = reply.then;
     let (wait, row) = record(app, reply).await?;
     let run = row.id.clone();
@@ -89,6 +110,10 @@ async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
     outsider::check(app).await?;
     let queries = app.queries()?;
     let wait = wait::find(&*queries, &reply.wait).await?;
+    if reply.shown.as_ref().is_some_and(|shown| *shown != wait.digest) {
+        let message = format!("`{}` is stale: what was shown is not what it asks for now", wait.id);
+        return Err(Error::person("stale", message).help("`escrow approvals` lists what waits now"));
+    }
     let row = queries.run(wait.run.as_str()).await?;
     let (id, by) = (wait.id.clone(), app.actor());
     let mut message = match reply.decision {

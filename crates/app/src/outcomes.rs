@@ -8,6 +8,7 @@ use escrow_runtime::{Secrets, now_ms, outcome_kinds, random_u64};
 use escrow_store::{AddedOutcome, Durability, Queries, RunRow};
 
 pub use escrow_contract::outcome::BYTES_MAX;
+pub use escrow_store::{OutcomeFilter, OutcomeRow};
 
 use crate::app::App;
 use crate::error::Error;

@@ -9,13 +9,15 @@ mod resume;
 mod start;
 mod wait;
 
-use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
 use escrow_runtime::liveness;
-use escrow_store::{Queries, RunRow, StateBreak, Verification};
+use escrow_store::{OutcomeFilter, StateBreak, Verification};
 use serde_json::{Map, Value};
 
-pub use abandoned::{Resumed, abandoned, resume_all};
+pub use escrow_engine::{CheckReport, HarnessTotals, ItemReport, OpenWait, RecordedDecision, Run};
+pub use escrow_store::{FeedEntry, Queries, RunFilter, RunRow, StoredEntry, Watch};
+
+pub use abandoned::{Resumed, abandoned, pick_up, resume_all};
 pub use cancel::{Cancelled, cancel};
 pub use override_status::{StatusOverride, override_status};
 pub use resume::{resume, retry_failed};
@@ -48,6 +50,15 @@ fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
     Run::replay(entries).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
+}
+
+/// The document of a run, with the outcomes that people added.
+pub async fn document(queries: &dyn Queries, run: &Run) -> Value {
+    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
+    match queries.outcomes(&filter).await {
+        Ok(rows) => documents::run_with_outcomes(run, &rows),
+        Err(_) => documents::run(run),
+    }
 }
 
 /// The run objects of a listing.

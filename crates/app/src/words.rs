@@ -2,7 +2,10 @@
 
 use std::char::EscapeUnicode;
 
-use escrow_model::{SkipReason, is_harmless};
+use escrow_model::{Millis, SkipReason, is_harmless};
+use escrow_runtime::now_ms;
+
+use crate::error::Error;
 
 /// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
 pub fn duration_words(ms: u64) -> String {
@@ -11,6 +14,28 @@ pub fn duration_words(ms: u64) -> String {
         100..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
         60_000..3_600_000 => format!("{}m {:02}s", ms / 60_000, ms / 1000 % 60),
         _ => format!("{}h {:02}m", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// The time of day that `--since 7d` means.
+pub fn since(text: &str) -> Result<Millis, Error> {
+    let distance = escrow_playbook::parse_duration(text).map_err(|_| {
+        Error::author("usage", format!("`since` is not a duration: `{text}`")).help("write e.g. `7d`")
+    })?;
+    Ok(now_ms().saturating_sub(distance))
+}
+
+/// `812 bytes`, `4.0 KB`, `1.2 GB`.
+pub fn bytes_words(bytes: u64) -> String {
+    let tenths = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    };
+    match bytes {
+        0..1_024 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
+        1_024..1_048_576 => tenths(1 << 10, "KB"),
+        1_048_576..1_073_741_824 => tenths(1 << 20, "MB"),
+        _ => tenths(1 << 30, "GB"),
     }
 }
 

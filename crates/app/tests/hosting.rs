@@ -206,7 +206,8 @@ checks:
     for wait in open_waits(&app) {
         use escrow_app::messages::{Decision, Reply, Then, reply};
         let decision = Decision::Answer { text: "yes".into() };
-        block_on(reply(&app, Reply { wait: wait.id, decision, then: Then::Record })).expect("it is recorded");
+        block_on(reply(&app, Reply { wait: wait.id, decision, shown: None, then: Then::Record }))
+            .expect("it is recorded");
     }
     std::fs::remove_file(site.path().join("b.token")).expect("it was there");
     let resumed = block_on(runs::resume_all(&driver)).expect("a list");

@@ -10,7 +10,7 @@ use site::Site;
 
 fn approve(site: &Site, wait: &str, then: Then) -> Result<Delivered, Error> {
     let decision = Decision::Approve { claim: None, note: Some("looks good".into()) };
-    block_on(reply(&site.app(), Reply { wait: wait.to_owned(), decision, then }))
+    block_on(reply(&site.app(), Reply { wait: wait.to_owned(), decision, shown: None, then }))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_message_that_cannot_answer_is_refused_by_class_and_code() {
         (&wait, answer("perhaps"), Class::Author, "bad_answer"),
         (&wait, Decision::Approve { claim: None, note: None }, Class::Author, "wrong_message"),
     ] {
-        let request = Reply { wait: id.to_owned(), decision, then: Then::Record };
+        let request = Reply { wait: id.to_owned(), decision, shown: None, then: Then::Record };
         let error = block_on(reply(&site.app(), request)).expect_err(code);
         assert_eq!((error.class(), error.code()), (class, code), "{error}");
     }

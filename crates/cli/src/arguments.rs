@@ -4,6 +4,7 @@ mod attention;
 mod effects;
 mod harness;
 mod outcomes;
+mod studio;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -27,6 +28,8 @@ pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
     RulesAction, RulesArguments, RulesCheck,
 };
+
+pub(crate) use studio::{StudioAction, StudioArguments, TokenAction, TokenRole};
 
 /// Runs agent work under contract, and releases it only when the contract is met.
 #[derive(Debug, Parser)]
@@ -122,6 +125,8 @@ pub(crate) enum Command {
     /// Report an event of a harness; harnesses call this
     #[command(disable_help_flag = true)]
     Hook(LifecycleArguments),
+    /// Serve web pages that show what was delivered, and why not
+    Studio(StudioArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
     /// Print a JSON Schema, for editors

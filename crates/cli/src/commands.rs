@@ -34,6 +34,7 @@ mod run;
 mod runs;
 pub(crate) mod sandbox_exec;
 mod schema;
+mod studio;
 mod test;
 mod verify;
 mod wait;
@@ -68,6 +69,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),
         Command::Deny(deny) => block_on(messages::deny(&deny, shared, ui)),
         Command::Answer(answer) => block_on(messages::answer(&answer, shared, ui)),
+        Command::Studio(studio) => studio::studio(&studio, shared, ui),
         Command::Eval(eval) => eval::eval(&eval, ui),
         Command::Verify(verify) => block_on(verify::verify(&verify, shared, ui)),
         Command::Explain(explain) => block_on(explain::explain(&explain, shared, ui)),

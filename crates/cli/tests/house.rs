@@ -28,11 +28,12 @@ const WALLS: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
+    ("studio", &["model", "app"]),
     (
         "cli",
         &[
             "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
-            "runtime", "app",
+            "runtime", "app", "studio",
         ],
     ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),
@@ -56,6 +57,8 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("jiff", &["playbook"]),
     ("hmac", &["runtime"]),
     ("notify", &["runtime"]),
+    ("axum", &["studio"]),
+    ("maud", &["studio"]),
 ];
 
 #[test]

@@ -88,6 +88,11 @@ pub struct Resumed {
     pub outcome: Result<Run, Error>,
 }
 
+/// Continues one abandoned run. No person asks for it, so no person counts as having resumed it.
+pub async fn pick_up(app: &App, row: &RunRow) -> Result<Run, Error> {
+    drive(app, row, Purpose::Continue).await
+}
+
 /// Continues every abandoned run. A run that cannot continue does not hold up the others. Runs whose turn had not come
 /// when the driver was stopped are left out.
 pub async fn resume_all(driver: &Driver) -> Result<Vec<Resumed>, Error> {

@@ -30,7 +30,7 @@ async fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &
     let app = session::app(shared, ui)?;
     app.state().expect_there()?;
     let then = if no_run { Then::Record } else { Then::Drive };
-    let reply = Reply { wait: id.to_owned(), decision, then };
+    let reply = Reply { wait: id.to_owned(), decision, shown: None, then };
     session::stop_on_signals(&app);
     match messages::reply(&app, reply).await? {
         Delivered::ToDriver { wait, run } => {

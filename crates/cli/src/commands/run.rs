@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use escrow_app::invocations::{NamedInvocation, Origin};
 use escrow_app::runs::{self, EventSource, GivenInputs, Order};
-use escrow_app::{App, Error, documents};
+use escrow_app::{App, Error};
 use escrow_engine::Run;
 use escrow_model::{Plan, ReasonCode};
-use escrow_store::{OutcomeFilter, Queries};
-use serde_json::{Value, json};
+use escrow_store::Queries;
+use serde_json::json;
 
 use super::playbook_file;
 use crate::arguments::{Frame, Output, RunArguments, Shared};
@@ -151,8 +151,8 @@ pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
     }
     match ui.output() {
         Output::Human => {}
-        Output::Json => drop(ui.data(&document(run, queries).await)),
-        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, queries).await }))),
+        Output::Json => drop(ui.data(&runs::document(queries, run).await)),
+        Output::Jsonl => drop(ui.data(&json!({ "document": runs::document(queries, run).await }))),
     }
 }
 
@@ -160,13 +160,4 @@ pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
 pub(crate) async fn report_driven(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
     report(run, &*app.queries()?, ui).await;
     Ok(Exit::of(run))
-}
-
-/// The document of a run, with the outcomes that people added: its journal does not have those.
-pub(crate) async fn document(run: &Run, queries: &dyn Queries) -> Value {
-    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
-    match queries.outcomes(&filter).await {
-        Ok(rows) => documents::run_with_outcomes(run, &rows),
-        Err(_) => documents::run(run),
-    }
 }

@@ -1,6 +1,6 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use escrow_app::runs::{is_driven, listed, parse_status, replay};
+use escrow_app::runs::{document, is_driven, listed, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::now_ms;
@@ -111,7 +111,7 @@ async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Resu
     }
     let run = replay(queries, &row).await?;
     if ui.output() != Output::Human {
-        ui.data(&super::run::document(&run, queries).await);
+        ui.data(&document(queries, &run).await);
         return Ok(Exit::Completed);
     }
     let waits = queries.waits(&row.id).await?;

@@ -1,7 +1,7 @@
 //! Durations and sizes as people write them, and choices as a shell reads them.
 
 use escrow_app::words::shell_word;
-pub(crate) use escrow_app::words::{count, duration_words, message, printable, visible};
+pub(crate) use escrow_app::words::{bytes_words, count, duration_words, message, printable, visible};
 
 /// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`, as playbooks have it. A bare number is
 /// milliseconds.
@@ -23,20 +23,6 @@ pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(unit)
-}
-
-/// `812 bytes`, `4.0 KB`, `1.2 GB`.
-pub(crate) fn bytes_words(bytes: u64) -> String {
-    let tenths = |unit: u64, name: &str| {
-        let tenths = bytes.saturating_mul(10) / unit;
-        format!("{}.{} {name}", tenths / 10, tenths % 10)
-    };
-    match bytes {
-        0..1_024 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
-        1_024..1_048_576 => tenths(1 << 10, "KB"),
-        1_048_576..1_073_741_824 => tenths(1 << 20, "MB"),
-        _ => tenths(1 << 30, "GB"),
-    }
 }
 
 /// `yes | no`, each quoted for a shell.

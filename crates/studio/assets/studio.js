@@ -1,0 +1,2 @@
+// Progressive enhancement. Every page is whole without it.
+"use strict";

@@ -1,0 +1,221 @@
+//! What people do: each action is a use case of `app`, done in the name of the visitor.
+//!
+//! A decision is recorded before it is answered; the run continues on a thread of the driver. Other actions are
+//! answered when they are done, or when they have begun and take longer than a person likes to wait.
+
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+use escrow_app::attention::{DismissRequest, dismiss as dismiss_item};
+use escrow_app::driver::Handle;
+use escrow_app::messages::{self, Assumed, Decision, Delivered, Reply, Then};
+use escrow_app::runs::{self, Cancelled, Run};
+use escrow_app::{App, Error, documents, now_ms, tokens};
+use serde_json::{Value, json};
+
+use crate::answer::{self, failure, status_of};
+use crate::guard::{Posted, TOKEN_COOKIE};
+use crate::studio::Studio;
+use crate::view::View;
+
+/// How long an answer waits for the run that it is about.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+type Answered = Result<Response, Failed>;
+
+/// An action that was not done, and in which form to say so.
+pub(crate) struct Failed {
+    error: Error,
+    as_page: bool,
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        failure(status_of(&self.error), &self.error, self.as_page)
+    }
+}
+
+pub(crate) async fn approve(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let note = posted.get("note").map(str::to_owned);
+    decide(&view, id, &posted, Decision::Approve { claim: None, note }).await
+}
+
+pub(crate) async fn deny(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let note = posted.get("note").map(str::to_owned);
+    decide(&view, id, &posted, Decision::Deny { claim: None, note }).await
+}
+
+pub(crate) async fn answer(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let text = posted.get("text").unwrap_or_default().to_owned();
+    decide(&view, id, &posted, Decision::Answer { text }).await
+}
+
+async fn decide(view: &View, wait: String, posted: &Posted, decision: Decision) -> Answered {
+    let shown = posted.get("digest").map(str::to_owned);
+    let failed = |error| Failed { error, as_page: !posted.is_document };
+    // A person approves what they have seen, so a form says what that was.
+    if shown.is_none() && matches!(decision, Decision::Approve { .. } | Decision::Deny { .. }) {
+        let error = Error::author("usage", "the digest of what was shown is missing")
+            .help("send `digest` as `/api/approvals` gives it");
+        return Err(failed(error));
+    }
+    let app = view.studio.app_of(&view.visitor);
+    let then = Then::Record;
+    let delivered = messages::reply(&app, Reply { wait, decision: again(&decision), shown, then }).await;
+    let (wait, run) = match delivered.map_err(failed)? {
+        Delivered::ToDriver { wait, run } => (wait, run),
+        Delivered::Recorded { wait, run } => {
+            let of_driver = run.clone();
+            let work = view
+                .studio
+                .driver
+                .spawn(move |_| async move { messages::proceed(&app, &of_driver, &decision).await });
+            // The run is not waited for; what becomes of it is in its journal.
+            drop(work);
+            (wait, run)
+        }
+        Delivered::Rested(_) | Delivered::NotContinued { .. } => {
+            return Err(failed(Error::bug("a decision that was to be recorded was acted on")));
+        }
+    };
+    if posted.is_document {
+        return Ok(answer::json(&json!({ "recorded": wait, "run": { "id": run }, "next": null })));
+    }
+    Ok(answer::see(&format!("/runs/{run}")))
+}
+
+fn again(decision: &Decision) -> Decision {
+    match decision {
+        Decision::Approve { claim, note } => Decision::Approve { claim: claim.clone(), note: note.clone() },
+        Decision::Deny { claim, note } => Decision::Deny { claim: claim.clone(), note: note.clone() },
+        Decision::Answer { text } => Decision::Answer { text: text.clone() },
+    }
+}
+
+pub(crate) async fn cancel(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let work = |app: Arc<App>, id: String| async move {
+        Ok(match runs::cancel(&app, &id).await? {
+            Cancelled::Asked { run, pid } => json!({ "run": { "id": run }, "asked": pid }),
+            Cancelled::Ended(run) => documented(&app, &run).await?,
+        })
+    };
+    let app = view.studio.app_of(&view.visitor);
+    let hosted = view.studio.driver.spawn({
+        let id = id.clone();
+        move |_| work(app, id)
+    });
+    rested(&view, &id, &posted, hosted).await
+}
+
+/// With `failed`, the failed checks of a run that has ended.
+pub(crate) async fn resume(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let again = posted.get("failed") == Some("true");
+    drive(&view, &id, &posted, again).await
+}
+
+pub(crate) async fn retry(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    drive(&view, &id, &posted, true).await
+}
+
+async fn drive(view: &View, id: &str, posted: &Posted, again: bool) -> Answered {
+    let app = view.studio.app_of(&view.visitor);
+    let name = id.to_owned();
+    let hosted = view.studio.driver.spawn(move |_| async move {
+        let run =
+            if again { runs::retry_failed(&app, &name).await? } else { runs::resume(&app, &name).await? };
+        documented(&app, &run).await
+    });
+    rested(view, id, posted, hosted).await
+}
+
+/// `check=post[2]` and `assumption=done`, `failed` or `retry`.
+pub(crate) async fn assume(view: View) -> Answered {
+    let id = view.parameter("id");
+    let posted = view.posted.clone();
+    let (check, word) =
+        (posted.get("check").unwrap_or_default(), posted.get("assumption").unwrap_or_default());
+    let assumed = Assumed::parse(&format!("{check}={word}"))
+        .map_err(|error| Failed { error, as_page: !posted.is_document })?;
+    let app = view.studio.app_of(&view.visitor);
+    let name = id.clone();
+    let hosted = view.studio.driver.spawn(move |_| async move {
+        let run = messages::assume(&app, &name, vec![assumed]).await?;
+        documented(&app, &run).await
+    });
+    rested(&view, &id, &posted, hosted).await
+}
+
+pub(crate) async fn dismiss(view: View) -> Answered {
+    let fingerprint = view.parameter("fingerprint");
+    let posted = view.posted.clone();
+    let app = view.studio.app_of(&view.visitor);
+    let note = posted.get("note").unwrap_or_default().to_owned();
+    let request = DismissRequest { what: fingerprint, note, by: None };
+    let item =
+        dismiss_item(&app, &request).await.map_err(|error| Failed { error, as_page: !posted.is_document })?;
+    if posted.is_document {
+        return Ok(answer::json(&json!({ "item": documents::attention_item(&item, now_ms()) })));
+    }
+    Ok(answer::see("/"))
+}
+
+async fn documented(app: &App, run: &Run) -> Result<Value, Error> {
+    Ok(runs::document(&*app.queries()?, run).await)
+}
+
+/// The document of a run that has ended or waits; if that takes long, that it continues.
+async fn rested(view: &View, id: &str, posted: &Posted, hosted: Handle<Value>) -> Answered {
+    let settled = tokio::time::timeout(PATIENCE, hosted.join()).await;
+    let document = match settled {
+        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document }),
+        Ok(Ok(document)) => Some(document),
+        Err(_) => None,
+    };
+    if !posted.is_document {
+        let row = view.queries().map_err(|error| Failed { error, as_page: true })?;
+        let run = row.run(id).await.map_err(|error| Failed { error: error.into(), as_page: true })?;
+        return Ok(answer::see(&format!("/runs/{}", run.id)));
+    }
+    Ok(match document {
+        Some(document) => answer::json(&document),
+        None => (StatusCode::ACCEPTED, answer::json(&json!({ "run": { "id": id } }))).into_response(),
+    })
+}
+
+/// Exchanges a token for a cookie that no script and no other site can use.
+pub(crate) async fn sign_in(
+    State(studio): State<Arc<Studio>>,
+    Extension(posted): Extension<Posted>,
+) -> Response {
+    let text = posted.get("token").unwrap_or_default().trim().to_owned();
+    match tokens::find(studio.app.state(), &text) {
+        Ok(Some(_)) => {
+            let mut response = answer::see("/");
+            let cookie = format!("{TOKEN_COOKIE}={text}; Path=/; HttpOnly; SameSite=Strict");
+            if let Ok(value) = HeaderValue::from_str(&cookie) {
+                response.headers_mut().append(SET_COOKIE, value);
+            }
+            response
+        }
+        Ok(None) => answer::sign_in(&studio, StatusCode::UNAUTHORIZED),
+        Err(error) => failure(status_of(&error), &error, true),
+    }
+}

@@ -1,0 +1,111 @@
+//! Errors and redirects as responses.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::response::{IntoResponse, Response};
+use escrow_app::{Class, Error};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::layout;
+use crate::studio::Studio;
+
+/// The status that fits an error: by its class and code, never by its words.
+pub(crate) fn status_of(error: &Error) -> StatusCode {
+    match error.class() {
+        Class::Author if error.code().starts_with("unknown_") || error.code() == "not_delivered" => {
+            StatusCode::NOT_FOUND
+        }
+        Class::Author => StatusCode::BAD_REQUEST,
+        Class::Person if matches!(error.code(), "not_allowed" | "not_independent" | "inside_run") => {
+            StatusCode::FORBIDDEN
+        }
+        Class::Person => StatusCode::CONFLICT,
+        Class::World if error.code() == "gone" => StatusCode::GONE,
+        Class::World | Class::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        Class::Bug => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+pub(crate) fn failure(status: StatusCode, error: &Error, as_page: bool) -> Response {
+    if as_page {
+        return (status, layout::bare("Not done", &explained(error))).into_response();
+    }
+    (status, json(&error.document())).into_response()
+}
+
+/// An error where a page would be.
+fn explained(error: &Error) -> Markup {
+    html! {
+        div.hello {
+            h1 { (layout::ticked(&error.to_string())) }
+            @if let Some(help) = error.hint() { p { (layout::ticked(help)) } }
+            p.small.dim { span.code { (error.code()) } }
+            p { a href="/" { "Attention" } " · " a href="/runs" { "Runs" } }
+        }
+    }
+}
+
+/// Asks for a token, where one is needed.
+pub(crate) fn sign_in(studio: &Studio, status: StatusCode) -> Response {
+    let content = html! {
+        div.hello {
+            h1 { "Studio of " (studio.project) " needs a token" }
+            p { "A token is made on the machine that Studio runs on, and shown once:" }
+            code.cmd { "escrow studio token add NAME --role read" }
+            form.field method="post" action="/sign-in" {
+                label for="token" { "Token" }
+                input id="token" name="token" type="text" autocomplete="off" required;
+                div.btns { button.btn.primary { "Sign in" } }
+            }
+        }
+    };
+    (status, layout::bare("Sign in", &content)).into_response()
+}
+
+/// A document, as the command line prints it.
+pub(crate) fn json(document: &Value) -> Response {
+    ([(CONTENT_TYPE, "application/json")], document.to_string()).into_response()
+}
+
+/// To a page of this server, after a form was accepted.
+pub(crate) fn see(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response()
+}
+
+/// The fields of a query or a form. Of two with the same name, the last one counts.
+pub(crate) fn fields(encoded: &str) -> BTreeMap<String, String> {
+    form_urlencoded::parse(encoded.as_bytes()).into_owned().collect()
+}
+
+/// Why a page cannot be shown.
+pub(crate) struct PageError(pub(crate) Error);
+
+/// Why the API cannot answer.
+pub(crate) struct ApiError(pub(crate) Error);
+
+impl<E: Into<Error>> From<E> for PageError {
+    fn from(error: E) -> PageError {
+        PageError(error.into())
+    }
+}
+
+impl<E: Into<Error>> From<E> for ApiError {
+    fn from(error: E) -> ApiError {
+        ApiError(error.into())
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        failure(status_of(&self.0), &self.0, true)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        failure(status_of(&self.0), &self.0, false)
+    }
+}

@@ -1,0 +1,5 @@
+//! The JSON API: the documents that the command line prints.
+
+pub(crate) mod lists;
+pub(crate) mod openapi;
+pub(crate) mod runs;

@@ -1,0 +1,86 @@
+//! Lists, as the verbs of the same names print them.
+
+use axum::response::Response;
+use escrow_app::attention::items;
+use escrow_app::effects::{self, EffectQuery};
+use escrow_app::harnesses;
+use escrow_app::invocations::InvocationFilter;
+use escrow_app::outcomes::OutcomeFilter;
+use escrow_app::runs::parse_status;
+use escrow_app::{Error, documents, now_ms};
+use escrow_model::WaitKind;
+use serde_json::{Value, json};
+
+use crate::answer::{self, ApiError};
+use crate::view::View;
+
+/// As many as the verbs list.
+const LIMIT: usize = 20;
+const RECEIPTS: usize = 100;
+
+pub(crate) async fn outcomes(view: View) -> Result<Response, ApiError> {
+    let filter = outcome_filter(&view, LIMIT).await?;
+    let rows = view.queries()?.outcomes(&filter).await?;
+    let documents: Vec<Value> = rows.iter().map(documents::outcome).collect();
+    Ok(answer::json(&json!({ "outcomes": documents })))
+}
+
+/// What the query asks for.
+pub(crate) async fn outcome_filter(view: &View, limit: usize) -> Result<OutcomeFilter, Error> {
+    let run = match view.get("run") {
+        Some(name) => Some(view.queries()?.run(name).await?.id),
+        None => None,
+    };
+    Ok(OutcomeFilter {
+        kind: view.get("kind").map(str::to_owned),
+        passed: view.truth("passed")?,
+        since: view.since()?,
+        run,
+        invocation: view.get("invocation").map(str::to_owned),
+        limit: Some(view.limit(limit)?),
+        ..OutcomeFilter::default()
+    })
+}
+
+pub(crate) async fn approvals(view: View) -> Result<Response, ApiError> {
+    let queries = view.queries()?;
+    let mut waits = if view.has("all") { queries.all_waits().await? } else { queries.open_waits().await? };
+    // What a nested run waits for is listed as its own.
+    waits.retain(|wait| wait.kind != WaitKind::Nested);
+    Ok(answer::json(&documents::approvals(&waits)))
+}
+
+pub(crate) async fn attention(view: View) -> Result<Response, ApiError> {
+    let since = view.since()?.unwrap_or(0);
+    let mut items = items(&*view.queries()?).await?;
+    items.retain(|item| item.last_at >= since);
+    let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
+    items.retain(|item| view.has("all") || item.dismissed.is_none());
+    let limit = view.limit(LIMIT)?;
+    let left_out = items.len().saturating_sub(limit);
+    items.truncate(limit);
+    Ok(answer::json(&documents::attention(&items, dismissed, left_out, now_ms())))
+}
+
+pub(crate) async fn invocations(view: View) -> Result<Response, ApiError> {
+    let filter = InvocationFilter {
+        status: view.get("status").map(parse_status).transpose()?,
+        since: view.since()?,
+        limit: Some(view.limit(LIMIT)?),
+    };
+    let rows = view.queries()?.invocations(&filter).await?;
+    let documents: Vec<Value> = rows.iter().map(documents::invocation).collect();
+    Ok(answer::json(&json!({ "invocations": documents })))
+}
+
+pub(crate) async fn effects(view: View) -> Result<Response, ApiError> {
+    let query =
+        EffectQuery { run: view.get("run").map(str::to_owned), key: view.get("key").map(str::to_owned) };
+    let rows = effects::list(&view.studio.app, &query).await?;
+    Ok(answer::json(&documents::effects(&rows)))
+}
+
+pub(crate) async fn receipts(view: View) -> Result<Response, ApiError> {
+    let receipts = harnesses::receipts(view.studio.app.state(), view.get("adapter"), view.limit(RECEIPTS)?)?;
+    Ok(answer::json(&json!({ "receipts": receipts })))
+}

@@ -1,0 +1,60 @@
+//! `/api/runs`: what `escrow runs` prints.
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use escrow_app::runs::{RunFilter, document, listed, parse_status, replay};
+use escrow_app::{documents, invocations};
+use escrow_model::RunStatus;
+use serde_json::{Value, json};
+
+use crate::answer::{self, ApiError};
+use crate::view::View;
+
+/// As many as `escrow runs` lists.
+const LIMIT: usize = 20;
+
+pub(crate) async fn list(view: View) -> Result<Response, ApiError> {
+    let queries = view.queries()?;
+    let status: Option<RunStatus> = view.get("status").map(parse_status).transpose()?;
+    let invocation = match view.get("invocation") {
+        Some(name) => Some(invocations::find(&*queries, name).await?.id),
+        None => None,
+    };
+    let filter = RunFilter {
+        status,
+        playbook: view.get("playbook").map(str::to_owned),
+        invocation,
+        since: view.since()?,
+        limit: Some(view.limit(LIMIT)?),
+    };
+    let rows = queries.runs(&filter).await?;
+    let runs = listed(&*queries, &rows).await?;
+    let missing: Vec<Value> = queries.losses().await?.iter().map(documents::loss).collect();
+    let mut answer = json!({ "runs": runs });
+    if !missing.is_empty() {
+        answer["missing"] = Value::Array(missing);
+    }
+    Ok(answer::json(&answer))
+}
+
+pub(crate) async fn show(view: View) -> Result<Response, ApiError> {
+    let queries = view.queries()?;
+    let run = replay(&*queries, &queries.run(&view.parameter("id")).await?).await?;
+    Ok(answer::json(&document(&*queries, &run).await))
+}
+
+/// The entries from `from` on. `?format=jsonl` gives a line each.
+pub(crate) async fn journal(view: View) -> Result<Response, ApiError> {
+    let queries = view.queries()?;
+    let row = queries.run(&view.parameter("id")).await?;
+    let from: u64 = view.number("from")?.unwrap_or(0);
+    let mut entries = queries.journal(&row.id).await?;
+    entries.retain(|entry| entry.seq >= from);
+    let document = documents::journal(&entries);
+    if view.get("format") != Some("jsonl") {
+        return Ok(answer::json(&document));
+    }
+    let lines: String =
+        document["entries"].as_array().into_iter().flatten().map(|entry| format!("{entry}\n")).collect();
+    Ok(([(CONTENT_TYPE, "application/x-ndjson")], lines).into_response())
+}

@@ -1,0 +1,85 @@
+//! Opens the socket and serves until the app is asked to stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, MethodRouter};
+use escrow_app::{App, Error, tokens};
+use tokio::net::TcpListener;
+
+use crate::guard::guard;
+use crate::pages::not_found;
+use crate::pick_up;
+use crate::routes::{Access, ROUTES};
+use crate::settings::Settings;
+use crate::studio::Studio;
+
+/// A server whose socket is open.
+pub struct Serving {
+    pub address: SocketAddr,
+    listener: TcpListener,
+    studio: Arc<Studio>,
+}
+
+/// Opens the socket. Elsewhere than on this machine, a token must exist.
+pub async fn open(app: Arc<App>, settings: Settings) -> Result<Serving, Error> {
+    if !settings.is_local() && tokens::list(app.state())?.is_empty() {
+        return Err(Error::author(
+            "no_token",
+            format!("others can connect to `{}`, and there is no token", settings.bind),
+        )
+        .help("`escrow studio token add NAME --role read|approve|admin` makes one"));
+    }
+    // Runs continue here, so the store is opened for writing before anybody asks.
+    app.journal()?;
+    let wanted = settings.address();
+    let listener = TcpListener::bind(wanted).await.map_err(|error| {
+        Error::world("port", format!("cannot listen on {wanted}: {error}"))
+            .help("choose another one with `--port`")
+    })?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| Error::world("port", format!("cannot listen on {wanted}: {error}")))?;
+    Ok(Serving { address, listener, studio: Arc::new(Studio::new(app, settings)?) })
+}
+
+impl Serving {
+    /// Answers requests until the app is asked to stop; then waits for the runs that it drives to end.
+    pub async fn serve(self) -> Result<(), Error> {
+        let Serving { listener, studio, .. } = self;
+        studio.feed.start(&studio);
+        if studio.settings.daemon {
+            pick_up::start(&studio);
+        }
+        let app = Arc::clone(&studio.app);
+        let service = router(&studio).into_make_service_with_connect_info::<SocketAddr>();
+        let stopped = async move { app.stopped().await };
+        // Viewers of the feed would keep a graceful end waiting for ever.
+        tokio::select! {
+            served = axum::serve(listener, service) => {
+                served.map_err(|error| Error::world("socket", format!("cannot serve: {error}")))?;
+            }
+            () = stopped => {}
+        }
+        Ok(())
+    }
+}
+
+/// Every route behind its guard.
+pub fn router(studio: &Arc<Studio>) -> Router {
+    let behind = |mounted: MethodRouter<Arc<Studio>>, access| {
+        mounted.layer(from_fn_with_state((Arc::clone(studio), access), guard))
+    };
+    let mut router: Router<Arc<Studio>> = Router::new();
+    for route in ROUTES {
+        router = router.route(route.path, behind((route.mount)(), route.access));
+    }
+    let nowhere =
+        MethodRouter::new().on(MethodFilter::GET.or(MethodFilter::POST), |_: Request| async { not_found() });
+    router
+        .fallback_service(behind(nowhere, Access::Open).with_state(Arc::clone(studio)))
+        .with_state(Arc::clone(studio))
+}
