@@ -6,19 +6,24 @@
 //! is true of steps. Problems are reported where the chain file has them.
 
 mod actions;
+mod schedule;
 mod steps;
+mod trigger;
 
 use std::rc::Rc;
 
-use escrow_model::{ChainConcurrency, ChainRules, CheckIndex, Field, Plan, PlanKind, ProviderSpec, Tree};
+use escrow_model::{
+    ChainConcurrency, ChainRules, CheckIndex, Field, Plan, PlanKind, ProviderSpec, Tree, Trigger,
+};
 
 use crate::decode::{self, Decoded, File};
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::source::Sources;
 use crate::yaml::{self, Entry, Node};
 use crate::{Reading, ReferenceResolver, file_kind, resolve, shape};
 
 pub(crate) use actions::ACTION_NAMES;
+pub use schedule::ScheduleClock;
 use steps::DraftStep;
 
 /// The secret that actions on GitHub are granted.
@@ -49,6 +54,22 @@ pub fn is_chain(bytes: &[u8]) -> bool {
 /// The definition as JSON, as a chain is stored. Null when the text is not YAML.
 pub fn chain_definition(text: &str) -> serde_json::Value {
     yaml::parse(text, &mut Diagnostics::default()).map(|root| root.json()).unwrap_or_default()
+}
+
+/// The result of reading a trigger.
+#[derive(Debug)]
+pub struct TriggerReading {
+    /// `None` when there are errors.
+    pub trigger: Option<Trigger>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the value of `trigger` by itself, in YAML or JSON.
+pub fn read_trigger(text: &str, file: &str) -> TriggerReading {
+    let mut found = Diagnostics::default();
+    let trigger = yaml::parse(text, &mut found).and_then(|node| trigger::decode(&node, &mut found));
+    let trigger = trigger.filter(|_| !found.has_errors());
+    TriggerReading { trigger, diagnostics: found.finish(text, file) }
 }
 
 fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
@@ -84,7 +105,7 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         shape::validate_check(&step.check, file.catalog, found);
     }
     let mut decoded = decode::decode(&as_playbook(&root, &steps), file, found)?;
-    let trigger = root.get("trigger").map(|trigger| trigger.json()).unwrap_or_default();
+    let trigger = root.get("trigger").and_then(|node| trigger::decode(node, found));
     let concurrency =
         root.get("concurrency").and_then(|word| word.string()).and_then(ChainConcurrency::parse);
     let max_depth =

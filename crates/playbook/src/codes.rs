@@ -113,6 +113,8 @@ diagnostics! {
     "E0184" "login that cannot be lent"
     "E0191" "unknown step"
         => "read a step that comes before, as `steps[0]` or `steps.NAME`"
+    "E0195" "invalid schedule"
+        => "write five cron fields, as in `0 2 * * *`, or an interval, as in `every 6h`"
     "W0201" "external check without a contract"
     "W0202" "deciding check without a guarantee"
     "W0203" "undeclared criticality"
