@@ -53,6 +53,10 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("rustix", &["runtime", "cli"]),
     ("nix", &["runtime"]),
     ("ureq", &["runtime"]),
+    ("croner", &["playbook"]),
+    ("jiff", &["playbook"]),
+    ("hmac", &["runtime"]),
+    ("notify", &["runtime"]),
     ("axum", &["studio"]),
     ("maud", &["studio"]),
 ];

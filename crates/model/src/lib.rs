@@ -7,11 +7,13 @@ mod answer;
 mod approval;
 mod artifact;
 mod catalog;
+mod chain;
 mod concurrency;
 mod effect;
 mod event;
 mod facts;
 mod fault;
+mod fire;
 mod harmless;
 mod harness;
 mod hex;
@@ -33,6 +35,7 @@ pub mod secret_reference;
 mod source;
 mod status;
 mod time;
+mod trigger;
 mod vocabulary;
 
 pub use answer::{Answer, Ending, FlawKind, NestedFlaw};
@@ -47,12 +50,16 @@ pub use artifact::{
     folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use chain::{
+    ChainConcurrency, ChainFire, ChainId, ChainRules, ChainStatus, ChainStep, PlanKind, Step, StepWork,
+};
 pub use concurrency::{ConcurrencyRule, OnConflict};
 pub use effect::{EffectInQuestion, EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use escrow_template::steered_by;
 pub use event::{Entry, Event, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions, event_object};
 pub use fault::{FaultClass, FaultCode, ProviderFault};
+pub use fire::FireStatus;
 pub use harmless::{is_harmless, turns_the_order};
 pub use harness::{Budget, HarnessFacts, Known};
 pub use hex::hex;
@@ -67,7 +74,7 @@ pub use plan::{
     InputKind, Inputs, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use reads::PlanReads;
-pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};
+pub use reason::{ApprovalCode, Evidence, FireCode, InvocationCode, Reason, ReasonCode};
 pub use request::Request;
 pub use routing::{
     Backoff, BackoffMode, Recovery, Retry, RetryKind, RoutedBy, Routing, RoutingBlock, Transition,
@@ -75,7 +82,11 @@ pub use routing::{
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use sandbox::{Sandbox, SandboxFilesystem, SandboxLimits, SandboxNetwork};
 pub use secret::{Secret, SecretSource};
-pub use source::{Block, Expression, Shell, SourceError, Text};
+pub use source::{Block, Expression, Shell, SourceError, StepCondition, Text};
 pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
 pub use time::{Millis, rfc3339};
+pub use trigger::{
+    ALL_WITHIN_MS, Cadence, CatchUp, EventTrigger, Schedule, TICK_ON_TIME_MS, Trigger, TriggerEvent,
+    TriggerRule, TriggerSource,
+};
 pub use vocabulary::{Vocabulary, vocabularies};

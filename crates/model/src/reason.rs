@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalStatus, InvocationStatus, RunStatus};
+use crate::{ApprovalStatus, FireStatus, InvocationStatus, RunStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -135,6 +135,22 @@ reason_codes! {
         ExpiredDeadline = "approval.expired.deadline" => Expired,
         RunEnded = "approval.run_ended.unanswered" => RunEnded,
         StaleChanged = "approval.stale.changed" => Stale,
+    }
+}
+
+reason_codes! {
+    /// Why a fire of a chain has no run, or not yet.
+    FireCode => FireStatus {
+        Queued = "fire.recorded.queued" => Recorded,
+        Replacing = "fire.recorded.replacing" => Recorded,
+        SkippedOverlap = "fire.skipped.overlap" => Skipped,
+        SkippedReplaced = "fire.skipped.replaced" => Skipped,
+        SkippedDepth = "fire.skipped.depth" => Skipped,
+        SkippedFork = "fire.skipped.fork" => Skipped,
+        SkippedInactive = "fire.skipped.inactive" => Skipped,
+        SkippedQueueFull = "fire.skipped.queue_full" => Skipped,
+        MissedLate = "fire.missed.late" => Missed,
+        FailedBegin = "fire.failed.begin" => Failed,
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Statuses change in one place, the journal, and `status_transitions` keeps every change of what is listed here.
 
-use crate::{ApprovalCode, ApprovalStatus, CheckStatus, InvocationCode, ReasonCode, RunStatus, SkipReason};
+use crate::{
+    ApprovalCode, ApprovalStatus, CheckStatus, FireCode, FireStatus, InvocationCode, ReasonCode, RunStatus,
+    SkipReason,
+};
 
 /// The words of one kind of thing. Nothing else is ever written.
 #[derive(Debug)]
@@ -16,7 +19,7 @@ pub struct Vocabulary {
 }
 
 /// Every vocabulary, from the inside out.
-pub fn vocabularies() -> [Vocabulary; 4] {
+pub fn vocabularies() -> [Vocabulary; 5] {
     let run = |status: RunStatus| (status.as_str(), status.is_terminal());
     [
         Vocabulary {
@@ -39,6 +42,11 @@ pub fn vocabularies() -> [Vocabulary; 4] {
             entity: "invocation",
             statuses: RunStatus::ALL.into_iter().map(run).collect(),
             codes: InvocationCode::ALL.iter().map(|code| code.as_str()).collect(),
+        },
+        Vocabulary {
+            entity: "fire",
+            statuses: FireStatus::ALL.iter().map(|one| (one.as_str(), one.is_final())).collect(),
+            codes: FireCode::ALL.iter().map(|code| code.as_str()).collect(),
         },
     ]
 }
@@ -72,6 +80,9 @@ mod tests {
             InvocationCode::ALL
                 .iter()
                 .all(|code| code.as_str().split('.').nth(1) == Some(code.status().as_str()))
+        );
+        assert!(
+            FireCode::ALL.iter().all(|code| code.as_str().split('.').nth(1) == Some(code.status().as_str()))
         );
     }
 

@@ -40,6 +40,7 @@
 
 mod attention;
 mod chain;
+mod chain_definition;
 mod commit;
 mod conflict;
 mod decision;
@@ -80,6 +81,7 @@ pub use watch::Watch;
 pub use effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
 
 pub use chain::Hash;
+pub use chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};
 pub use entry::{FeedEntry, StoredEntry};
 pub use import::Imported;
 pub use persisted::{decode_entry, encode_entry, entry_document, plan_document, read_entry, read_plan};
@@ -93,7 +95,7 @@ pub use invocation::{
 };
 pub use invocation_record::InvocationRecord;
 pub use outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
-pub use run::{LookupError, RunFilter, RunRow};
+pub use run::{LookupError, RunFilter, RunKinds, RunRow};
 pub use transition::TransitionRow;
 pub use wait::{GivenApproval, WaitRow};
 

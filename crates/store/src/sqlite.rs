@@ -11,6 +11,7 @@
 mod asynchronous;
 mod attention;
 mod backup;
+mod chains;
 mod checkpointer;
 mod clock;
 mod close;

@@ -9,4 +9,6 @@ mod pages;
 mod prompt;
 mod properties;
 mod reports;
+mod schedules;
 mod support;
+mod triggers;

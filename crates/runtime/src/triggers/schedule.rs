@@ -1,0 +1,173 @@
+//! Which ticks of a schedule are due, and which were missed.
+//!
+//! **Invariant:** a function of the schedule, the last tick that was handled and the time. It has no clock.
+
+use escrow_model::{CatchUp, Millis, Schedule, TICK_ON_TIME_MS, rfc3339};
+use escrow_playbook::ScheduleClock;
+use sha2::{Digest, Sha256};
+
+/// Missed ticks that are counted one by one. After a longer sleep the number is a lower bound.
+const COUNTED_MAX: usize = 10_000;
+
+/// Ticks that fire at once under `catch_up: all`. The next look goes on with the others.
+pub const BATCH_MAX: usize = 500;
+
+/// A schedule of a chain, and how far its ticks were handled.
+#[derive(Clone, Debug)]
+pub struct Timetable<'s> {
+    pub chain: &'s str,
+    pub schedule: &'s Schedule,
+    /// The time of the definition.
+    pub anchor_ms: Millis,
+    /// The last tick that was handled, or the time since which there are ticks.
+    pub after_ms: Millis,
+}
+
+/// What a look at a schedule found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// Ticks that fire, oldest first.
+    pub ticks: Vec<Tick>,
+    /// Ticks that do not fire any more.
+    pub missed: Option<Missed>,
+    /// The last tick that is handled now.
+    pub after_ms: Millis,
+    /// When to look again; `None` when there is no further tick.
+    pub next_at_ms: Option<Millis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// Its time by the schedule, without jitter.
+    pub at_ms: Millis,
+    pub is_late: bool,
+}
+
+impl Tick {
+    /// The key of its fire.
+    pub fn key(&self) -> String {
+        tick_key(self.at_ms)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    pub first_ms: Millis,
+    pub last_ms: Millis,
+    pub count: usize,
+    /// Whether there were more than were counted.
+    pub or_more: bool,
+    /// The tick that makes up for them.
+    pub made_up_by: Option<Millis>,
+}
+
+impl Missed {
+    pub fn key(&self) -> String {
+        format!("missed:{}", rfc3339(self.last_ms))
+    }
+
+    pub fn summary(&self) -> String {
+        let first = rfc3339(self.first_ms);
+        let more = if self.or_more { "at least " } else { "" };
+        let mut summary = match self.count {
+            1 if !self.or_more => format!("the tick of {first} was missed"),
+            count => format!("{more}{count} ticks from {first} to {} were missed", rfc3339(self.last_ms)),
+        };
+        if let Some(tick) = self.made_up_by {
+            summary.push_str(&format!("; the tick of {} makes up for them", rfc3339(tick)));
+        }
+        summary
+    }
+}
+
+/// The key of a tick: its time, so that every process names it alike.
+fn tick_key(at_ms: Millis) -> String {
+    format!("tick:{}", rfc3339(at_ms))
+}
+
+impl Timetable<'_> {
+    /// `None` when the schedule cannot be read any more.
+    pub fn due(&self, now_ms: Millis) -> Option<Due> {
+        let clock = ScheduleClock::new(self.schedule, self.anchor_ms)?;
+        // A clock that was set back must not silence the schedule until the later time comes again. Keys keep the
+        // ticks that have fired from firing twice.
+        let mut after = self.after_ms.min(now_ms);
+        let mut due = Due::default();
+        let mut late: Vec<Millis> = Vec::new();
+        let (mut late_count, mut or_more) = (0_usize, false);
+        let mut first_late = None;
+        // Ticks are handled in their order: jitter may delay one past the next.
+        let mut latest_due_ms = 0;
+        let next = loop {
+            let Some(tick) = clock.next_after(after) else { break None };
+            latest_due_ms = latest_due_ms.max(tick.saturating_add(self.jitter_ms(tick)));
+            if latest_due_ms > now_ms {
+                break Some(latest_due_ms);
+            }
+            let is_late = now_ms - latest_due_ms > TICK_ON_TIME_MS;
+            match (is_late, self.schedule.catch_up) {
+                (true, CatchUp::All) | (false, CatchUp::All) if due.ticks.len() >= BATCH_MAX => {
+                    // The others are due at once.
+                    break Some(now_ms);
+                }
+                (true, CatchUp::Skip | CatchUp::Once) => {
+                    first_late.get_or_insert(tick);
+                    late_count += 1;
+                    late = vec![tick];
+                    if late_count >= COUNTED_MAX {
+                        // Too many to count: the newest are found by looking from just before they can be on time.
+                        or_more = true;
+                        let recent = now_ms.saturating_sub(TICK_ON_TIME_MS + self.schedule.jitter_ms + 1);
+                        after = after.max(tick).max(recent);
+                        latest_due_ms = 0;
+                        late_count = COUNTED_MAX - 1;
+                        continue;
+                    }
+                }
+                (true, CatchUp::All) | (false, CatchUp::Skip | CatchUp::Once | CatchUp::All) => {
+                    due.ticks.push(Tick { at_ms: tick, is_late });
+                }
+            }
+            after = tick;
+        };
+        due.after_ms = after;
+        due.next_at_ms = next;
+        let (Some(first_ms), Some(last_ms)) = (first_late, late.pop()) else { return Some(due) };
+        let mut missed = Missed { first_ms, last_ms, count: late_count, or_more, made_up_by: None };
+        match (self.schedule.catch_up, due.ticks.first()) {
+            (CatchUp::Skip, _) => due.missed = Some(missed),
+            (CatchUp::Once, Some(on_time)) => {
+                missed.made_up_by = Some(on_time.at_ms);
+                due.missed = Some(missed);
+            }
+            (CatchUp::Once, None) => {
+                due.ticks.push(Tick { at_ms: last_ms, is_late: true });
+                if missed.count > 1 || or_more {
+                    missed.made_up_by = Some(last_ms);
+                    missed.count -= 1;
+                    missed.last_ms = last_ms.saturating_sub(1);
+                    due.missed = Some(missed);
+                }
+            }
+            (CatchUp::All, _) => {}
+        }
+        Some(due)
+    }
+
+    /// The first time at which something of the schedule is due.
+    pub fn next_at_ms(&self) -> Option<Millis> {
+        let tick = ScheduleClock::new(self.schedule, self.anchor_ms)?.next_after(self.after_ms)?;
+        Some(tick.saturating_add(self.jitter_ms(tick)))
+    }
+
+    /// The delay of a tick. It comes from the chain and the tick, so that every process delays it alike.
+    fn jitter_ms(&self, tick: Millis) -> u64 {
+        if self.schedule.jitter_ms == 0 {
+            return 0;
+        }
+        let digest = Sha256::digest(format!("{}\0{tick}", self.chain));
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&digest[..8]);
+        u64::from_be_bytes(bytes) % self.schedule.jitter_ms
+    }
+}
