@@ -95,6 +95,7 @@ async fn found(view: &View, queries: &dyn Queries, limit: usize) -> Result<(Vec<
         invocation,
         since: view.since()?,
         limit: Some(if is_searched { 5_000 } else { limit + 1 }),
+        ..RunFilter::default()
     };
     let mut rows = queries.runs(&filter).await?;
     if let Some(code) = view.get("reason") {
