@@ -550,6 +550,41 @@ fn elsewhere_than_on_this_machine_every_request_needs_a_token() {
     );
 }
 
+/// Approves over HTTP as a script would that does not care for tokens.
+const APPROVES: &str = r#"
+port=$1
+ask() { exec 3<>"/dev/tcp/127.0.0.1/$port"; printf "$1" >&3; cat <&3; }
+page=$(ask "GET /approvals HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nAccept: text/html\r\nConnection: close\r\n\r\n")
+cookie=$(printf '%s' "$page" | grep -o 'escrow_session=[a-z0-9_]*' | head -n 1)
+token=$(printf '%s' "$page" | grep -o 'data-csrf="[0-9a-f]*"' | head -n 1 | cut -d'"' -f2)
+body="csrf=$token&digest=$3"
+ask "POST /api/approvals/$2/approve HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nOrigin: http://127.0.0.1:$port\r\nCookie: $cookie\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${#body}\r\nConnection: close\r\n\r\n$body" | head -n 1
+"#;
+
+#[test]
+fn a_command_of_a_run_cannot_approve_through_the_browsers_door() {
+    let desk = project();
+    let studio = Studio::start_with(&desk, &["--no-daemon"]);
+    let wait = waiting(&studio, "approval");
+    let port = studio.host.rsplit(':').next().expect("a port").to_owned();
+    let (id, digest) = (text(&wait, "id"), text(&wait, "digest"));
+    desk.write("approves.sh", APPROVES);
+    let inside = format!(
+        "name: inside\nchecks: {{agent: {{type: command, exec: bash approves.sh {port} {id} {digest}}}}}\n"
+    );
+    let (_, document) = desk.run(&inside);
+    let output = document["checks"]["agent"]["output"].to_string();
+    assert!(output.contains(" 403 "), "{document}");
+    assert_eq!(waiting(&studio, "approval")["status"], "pending");
+    let outside = std::process::Command::new("bash")
+        .args(["approves.sh", &port, id, digest])
+        .current_dir(desk.path())
+        .output()
+        .expect("bash runs");
+    let told = String::from_utf8_lossy(&outside.stdout).into_owned();
+    assert!(told.contains(" 200 "), "the same script outside of a run is a person's: {told}");
+}
+
 #[test]
 fn guessing_tokens_becomes_slow() {
     let desk = Desk::new();

@@ -37,6 +37,7 @@ pub mod hook_spool;
 pub mod inspection;
 pub mod model_server;
 pub mod outcome_kinds;
+pub mod peer;
 pub mod playbook_file;
 pub mod private_files;
 pub mod process;

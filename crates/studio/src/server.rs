@@ -43,7 +43,7 @@ pub async fn open(app: Arc<App>, settings: Settings) -> Result<Serving, Error> {
     let address = listener
         .local_addr()
         .map_err(|error| Error::world("port", format!("cannot listen on {wanted}: {error}")))?;
-    Ok(Serving { address, listener, studio: Arc::new(Studio::new(app, settings)?) })
+    Ok(Serving { address, listener, studio: Arc::new(Studio::new(app, settings, address.port())?) })
 }
 
 impl Serving {
@@ -64,6 +64,8 @@ impl Serving {
             }
             () = stopped => {}
         }
+        // Runs that are driven here were asked to end, with their processes. That is in their journals when this returns.
+        studio.driver.idle().await;
         Ok(())
     }
 }

@@ -178,11 +178,11 @@ impl Browser {
         }
     }
 
-    /// Presses the mouse in the middle of an element, as a person would.
+    /// Presses the mouse in the middle of an element, or of its first line, as a person would.
     pub(crate) fn click(&mut self, selector: &str) {
         let place = format!(
             "(() => {{ const e = document.querySelector({}); e.scrollIntoView({{block: 'center'}}); \
-             const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
+             const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
             json!(selector)
         );
         let place = self.evaluate(&place);
