@@ -67,14 +67,14 @@ fn row_summary(run: &ChainRunRow) -> Value {
 }
 
 /// A chain with its text and its last runs.
-pub fn chain_with_runs(listed: &ListedChain, runs: Vec<Value>) -> Value {
+pub fn chain_with_runs(listed: &ListedChain, runs: &[Value]) -> Value {
     let mut document = chain(listed);
     document["definition"] = listed.row.definition.clone();
     document["text"] = json!(listed.row.text);
     json!({ "chain": document, "chain_runs": runs })
 }
 
-pub fn chain_runs(runs: Vec<Value>) -> Value {
+pub fn chain_runs(runs: &[Value]) -> Value {
     json!({ "chain_runs": runs })
 }
 

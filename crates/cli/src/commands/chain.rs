@@ -111,7 +111,7 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let latest: Vec<_> = shown.runs.iter().take(SHOWN_RUNS).cloned().collect();
     let runs = chains::runs::documents(&*queries, &latest).await?;
     if ui.output() != Output::Human {
-        ui.data(&documents::chain_with_runs(&shown, runs));
+        ui.data(&documents::chain_with_runs(&shown, &runs));
         return Ok(Exit::Completed);
     }
     let row = &shown.row;
@@ -273,7 +273,7 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
     let rows = chains::runs::rows(app, &filter).await?;
     let runs = chains::runs::documents(&*app.queries()?, &rows).await?;
     match ui.output() {
-        Output::Json => drop(ui.data(&documents::chain_runs(runs))),
+        Output::Json => drop(ui.data(&documents::chain_runs(&runs))),
         Output::Jsonl => drop(runs.iter().all(|run| ui.data(&json!({ "chain_run": run })))),
         Output::Human if runs.is_empty() => ui.page("no runs of chains"),
         Output::Human => ui.page(&runs_table(&runs, ui.page)),
