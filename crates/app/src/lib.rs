@@ -26,6 +26,7 @@ mod views;
 pub mod artifacts;
 pub mod attention;
 pub mod backup;
+pub mod chains;
 pub mod documents;
 pub mod driver;
 pub mod effects;

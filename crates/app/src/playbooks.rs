@@ -31,16 +31,24 @@ pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
     match reading.plan {
         Some(plan) => Ok(LoadedPlaybook { plan, text, warnings: diagnosed }),
-        None => {
-            let problems = match (diagnosed.errors(), reading.omitted_errors) {
-                (1, 0) => "1 problem".to_owned(),
-                (errors, 0) => format!("{errors} problems"),
-                (errors, omitted) => format!("{} problems, of which {errors} are shown", errors + omitted),
-            };
-            let message = format!("`{}` has {problems}; nothing was run", path.display());
-            Err(Error::author("bad_playbook", message).diagnosed(diagnosed))
-        }
+        None => Err(bad_file("bad_playbook", path, diagnosed, reading.omitted_errors)),
     }
+}
+
+/// A file with errors.
+pub(crate) fn bad_file(
+    code: &'static str,
+    path: &Path,
+    diagnosed: Diagnosed,
+    omitted_errors: usize,
+) -> Error {
+    let problems = match (diagnosed.errors(), omitted_errors) {
+        (1, 0) => "1 problem".to_owned(),
+        (errors, 0) => format!("{errors} problems"),
+        (errors, omitted) => format!("{} problems, of which {errors} are shown", errors + omitted),
+    };
+    let message = format!("`{}` has {problems}; nothing was run", path.display());
+    Error::author(code, message).diagnosed(diagnosed)
 }
 
 /// The playbook of one task for an agent, whose profile is found from `directory` upward.
@@ -72,7 +80,7 @@ pub fn of_agent(name: &str, directory: &Path) -> Result<Plan, Error> {
     })
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Error {
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     let file = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => Error::author("no_such_file", format!("there is no file `{file}`"))

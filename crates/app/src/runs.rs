@@ -9,13 +9,14 @@ mod resume;
 mod start;
 mod wait;
 
-use escrow_model::{Entry, RunStatus};
+use escrow_engine::ReplayError;
+use escrow_model::{Entry, RunId, RunStatus};
 use escrow_runtime::liveness;
 use escrow_store::{OutcomeFilter, StateBreak, Verification};
 use serde_json::{Map, Value};
 
 pub use escrow_engine::{CheckReport, HarnessTotals, ItemReport, OpenWait, RecordedDecision, Run};
-pub use escrow_store::{FeedEntry, Queries, RunFilter, RunRow, StoredEntry, Watch};
+pub use escrow_store::{FeedEntry, Queries, RunFilter, RunKinds, RunRow, StoredEntry, Watch};
 
 pub use abandoned::{Resumed, abandoned, pick_up, resume_all};
 pub use cancel::{Cancelled, cancel};
@@ -24,7 +25,9 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
+pub(crate) use drive::HeldRun;
 pub(crate) use resume::{HELD, Purpose, TakenOver, drive_around, driver_of, not_resumable, take_over};
+pub(crate) use start::{begin_error, create_canonical};
 
 use crate::app::App;
 use crate::documents;
@@ -47,9 +50,17 @@ pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
 }
 
 fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
-    Run::replay(entries).map_err(|error| {
-        Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
-    })
+    Run::replay(entries).map_err(|error| unreplayable(&row.id, &error))
+}
+
+/// The state of the run with exactly this id, rebuilt from its journal.
+pub(crate) async fn replay_of(queries: &dyn Queries, id: &RunId) -> Result<Run, Error> {
+    let entries = queries.entries(id, 0).await?;
+    Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| unreplayable(id, &error))
+}
+
+fn unreplayable(id: &RunId, error: &ReplayError) -> Error {
+    Error::world("journal", format!("the journal of `{id}` cannot be replayed: {error}"))
 }
 
 /// The document of a run, with the outcomes that people added.

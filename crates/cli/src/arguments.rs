@@ -282,6 +282,9 @@ pub(crate) enum RunsAction {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunsList {
+    /// Also runs of chains and shows
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Only runs with this status
     #[arg(long)]
     pub(crate) status: Option<String>,

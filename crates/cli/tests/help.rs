@@ -47,7 +47,7 @@ fn no_help_names_a_provider_or_a_key_that_does_not_load() {
     // What people type elsewhere than in a playbook, and what an example stands for.
     const ELSEWHERE: &[&str] = &["curl", "gh", "_"];
     let mut wrong = Vec::new();
-    for (of, help) in escrow_playbook::every_help(&catalog) {
+    for (of, help) in escrow_playbook::every_help() {
         for quoted in help.split('`').skip(1).step_by(2) {
             let providers = quoted.split("type: ").skip(1).map(|rest| {
                 rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default()

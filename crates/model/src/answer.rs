@@ -60,6 +60,20 @@ impl Answer {
         self.record.get(Answer::REDACTED) == Some(&Value::Bool(true))
     }
 
+    /// The nested run that gave the answer.
+    pub fn nested_run(&self) -> Option<&str> {
+        self.record.get("run_id").and_then(Value::as_str)
+    }
+
+    /// The outcome that a nested run is known by: its newest, if the run ended well.
+    pub fn primary_outcome(&self) -> Option<&Value> {
+        self.nested_run()?;
+        match self.ending {
+            Ending::Done => self.output.get("outcomes")?.get(0)?.get("content"),
+            Ending::Fault(_) => None,
+        }
+    }
+
     pub fn done(output: Value) -> Answer {
         Answer { ending: Ending::Done, output, record: Map::new(), env: BTreeMap::new(), flaw: None }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{EffectOrigin, InspectedArtifact, OuterArtifact, RunId};
+use crate::{ChainFire, ChainStep, EffectOrigin, InspectedArtifact, OuterArtifact, RunId};
 
 /// The facts that the plan's expressions and templates name, and no others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,6 +53,10 @@ pub struct RunOptions {
     pub parallelism: u32,
     pub timeout_ms: Option<u64>,
     pub invocation: Option<String>,
+    /// The fire that it answers, for a run of a chain.
+    pub fire: Option<ChainFire>,
+    /// The step that it is of, for a run that a chain began.
+    pub step: Option<ChainStep>,
     /// How many playbook runs this one is nested in.
     pub depth: u32,
     /// The run that this one is nested in.
@@ -92,6 +96,8 @@ impl RunOptions {
             parallelism: 1,
             timeout_ms: None,
             invocation: None,
+            fire: None,
+            step: None,
             depth: 0,
             parent: None,
             effect_origin: None,

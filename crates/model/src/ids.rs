@@ -85,6 +85,11 @@ impl InvocationId {
         InvocationId(sortable("i_", at_ms, chance))
     }
 
+    /// Takes a stored id as it is.
+    pub fn from_stored(text: impl Into<String>) -> InvocationId {
+        InvocationId(text.into())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -96,9 +101,18 @@ impl fmt::Display for InvocationId {
     }
 }
 
+/// The first 100 bits of a digest, as text of the same length as the other ids. Such ids do not sort by age.
+pub(crate) fn derived(prefix: &str, digest: &[u8]) -> String {
+    let bits = digest.iter().take(13).fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
+    encoded(prefix, bits >> 4)
+}
+
 /// 48 bits of time and 52 of chance, as text that sorts by time.
 fn sortable(prefix: &str, at_ms: u64, chance: u64) -> String {
-    let bits = (u128::from(at_ms) & ((1 << 48) - 1)) << 52 | u128::from(chance) & ((1 << 52) - 1);
+    encoded(prefix, (u128::from(at_ms) & ((1 << 48) - 1)) << 52 | u128::from(chance) & ((1 << 52) - 1))
+}
+
+fn encoded(prefix: &str, bits: u128) -> String {
     let digits = (0..20).rev().map(|place| {
         let digit = (bits >> (place * 5)) & 31;
         char::from(ALPHABET[usize::try_from(digit).expect("five bits fit")])

@@ -7,6 +7,7 @@ mod answer;
 mod approval;
 mod artifact;
 mod catalog;
+mod chain;
 mod concurrency;
 mod effect;
 mod event;
@@ -49,6 +50,9 @@ pub use artifact::{
     folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use chain::{
+    ChainConcurrency, ChainFire, ChainId, ChainRules, ChainStatus, ChainStep, PlanKind, Step, StepWork,
+};
 pub use concurrency::{ConcurrencyRule, OnConflict};
 pub use effect::{EffectInQuestion, EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use escrow_template::steered_by;
@@ -78,9 +82,9 @@ pub use routing::{
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use sandbox::{Sandbox, SandboxFilesystem, SandboxLimits, SandboxNetwork};
 pub use secret::{Secret, SecretSource};
-pub use source::{Block, Expression, Shell, SourceError, Text};
+pub use source::{Block, Expression, Shell, SourceError, StepCondition, Text};
 pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
-pub use time::{Millis, rfc3339};
+pub use time::{Millis, parse_rfc3339, rfc3339};
 pub use trigger::{
     ALL_WITHIN_MS, Cadence, CatchUp, EventTrigger, Schedule, TICK_ON_TIME_MS, Trigger, TriggerEvent,
     TriggerRule, TriggerSource,

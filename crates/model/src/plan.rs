@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     ApprovalRule, ArtifactContract, Assumption, Block, ConcurrencyRule, ExpectedArtifact, Expression,
-    NestedPlaybooks, ProviderName, Retry, Routing, Rule, Secret, Shell, Text,
+    NestedPlaybooks, PlanKind, ProviderName, Retry, Routing, Rule, Secret, Shell, Step, Text,
 };
 
 /// Without `routing.max_loops`: re-runs by routing, per scope.
@@ -16,6 +16,8 @@ const LOOPS_CRITICAL: u32 = 8;
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// What it was compiled from.
+    pub kind: PlanKind,
     pub name: String,
     /// What a run is called wherever it is listed, rendered when it starts.
     pub title: Option<Text>,
@@ -95,6 +97,8 @@ impl CheckIndex {
 pub struct Check {
     pub name: String,
     pub provider: ProviderName,
+    /// The step of the chain that it is.
+    pub step: Option<Step>,
     /// Events that it listens to; empty for all.
     pub on: Vec<String>,
     pub tags: Vec<String>,
@@ -164,6 +168,11 @@ pub struct Check {
 impl Check {
     pub fn is_critical(&self) -> bool {
         self.criticality != Criticality::Info
+    }
+
+    /// What it follows: the checks that it needs, alternatives included, and those that it comes after.
+    pub fn follows(&self) -> impl Iterator<Item = CheckIndex> {
+        self.needs.iter().flat_map(|need| &need.any_of).chain(&self.after).copied()
     }
 
     /// Whether it re-decides others, or itself, when it settles.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use escrow_expr::Program;
-use escrow_template::{ShellScript, Template};
+use escrow_template::{Condition, ShellScript, Template};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -91,4 +91,9 @@ source!(
     |text: &str| ShellScript::parse(text).map_err(|errors| SourceError(
         errors.first().map(ToString::to_string).unwrap_or_default()
     ))
+);
+source!(
+    /// The `condition` of a chain's step: a Jinja expression.
+    StepCondition(Condition),
+    |text: &str| Condition::parse(text).map_err(|error| SourceError(error.to_string()))
 );

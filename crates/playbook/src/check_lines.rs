@@ -1,4 +1,4 @@
-//! Finds the line of each check, for reports that point into the playbook.
+//! Looks into the text of a playbook without reading it whole: its name, and the line of each check.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,13 @@ pub fn check_lines(text: &str) -> BTreeMap<String, usize> {
         lines.insert(entry.key.clone(), before.matches('\n').count() + 1);
     }
     lines
+}
+
+/// The `name` that a playbook gives itself. None for other files.
+pub fn playbook_name(text: &str) -> Option<String> {
+    let root = yaml::parse(text, &mut Diagnostics::default())?;
+    let is_playbook = root.entry("checks").is_some() || root.entry("prompt").is_some();
+    root.get("name").filter(|_| is_playbook)?.scalar_text().map(str::to_owned)
 }
 
 #[cfg(test)]

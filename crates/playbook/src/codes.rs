@@ -111,6 +111,8 @@ diagnostics! {
     "E0182" "judge that is not independent"
     "E0183" "conversation that cannot be reused"
     "E0184" "login that cannot be lent"
+    "E0191" "unknown step"
+        => "read a step that comes before, as `steps[0]` or `steps.NAME`"
     "E0195" "invalid schedule"
         => "write five cron fields, as in `0 2 * * *`, or an interval, as in `every 6h`"
     "W0201" "external check without a contract"

@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-use escrow_model::ProviderSpec;
-
 use crate::diagnostic::Problem;
-use crate::planned::{self, Part};
 use crate::yaml::Node;
 
 /// What a YAML file is, by the keys that only such files have.
@@ -43,7 +40,7 @@ fn kind_of(root: &Node) -> Option<(FileKind, Range<usize>)> {
         ("checks", FileKind::Playbook, true),
         ("prompt", FileKind::Playbook, true),
         ("tests", FileKind::Tests, true),
-        ("steps", FileKind::Chain, has("trigger")),
+        ("steps", FileKind::Chain, has("trigger") || has_step(root)),
         ("plays", FileKind::Show, true),
         ("rules", FileKind::Rules, true),
         ("outcome_kind", FileKind::Outcome, true),
@@ -54,8 +51,32 @@ fn kind_of(root: &Node) -> Option<(FileKind, Range<usize>)> {
         .find_map(|(name, kind, _)| key(name).map(|span| (kind, span)))
 }
 
+/// Whether the first of its steps is one of a chain. Other engines have steps too.
+fn has_step(root: &Node) -> bool {
+    let first = root.get("steps").and_then(|steps| steps.list()).and_then(<[_]>::first);
+    first.is_some_and(|first| first.entry("skill").is_some() || first.entry("action").is_some())
+}
+
+/// Whether its keys tell that a file is a chain.
+pub(crate) fn is_chain(root: &Node) -> bool {
+    kind_of(root).is_some_and(|(kind, _)| kind == FileKind::Chain)
+}
+
+/// The problem of a file that is certainly something else than a chain.
+pub(crate) fn not_a_chain(root: &Node, file: &str) -> Option<Problem> {
+    let (kind, span) = kind_of(root)?;
+    let help = match kind {
+        FileKind::Chain => return None,
+        FileKind::Playbook => format!("run it with `escrow run {file}`, or name it in `skill` of a step"),
+        FileKind::Tests | FileKind::Show | FileKind::Rules | FileKind::Outcome => {
+            "a chain has `trigger` and `steps`".to_owned()
+        }
+    };
+    Some(problem(kind, span, "not a chain", help))
+}
+
 /// The problem of a file that is not a playbook, where it is certain what it is instead.
-pub(crate) fn not_a_playbook(root: &Node, file: &str, catalog: &[ProviderSpec]) -> Option<Problem> {
+pub(crate) fn not_a_playbook(root: &Node, file: &str) -> Option<Problem> {
     let (kind, span) = kind_of(root)?;
     let help = match kind {
         FileKind::Playbook => return None,
@@ -63,12 +84,8 @@ pub(crate) fn not_a_playbook(root: &Node, file: &str, catalog: &[ProviderSpec]) 
         FileKind::Rules => {
             format!("judge a value by it with `escrow rules check {file}`, or name it in `rules` of a check")
         }
-        FileKind::Chain => {
-            planned::help(Part::Chain, &format!("activate it with `escrow chain define {file}`"), catalog)
-        }
-        FileKind::Show => {
-            planned::help(Part::Chain, &format!("start it with `escrow play run {file}`"), catalog)
-        }
+        FileKind::Chain => format!("activate it with `escrow chain define {file}`"),
+        FileKind::Show => "this version has no shows; a chain runs playbooks one after another".to_owned(),
         FileKind::Outcome => "store it with `escrow outcomes add`".to_owned(),
     };
     Some(problem(kind, span, "not a playbook", help))

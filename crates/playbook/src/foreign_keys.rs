@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use escrow_model::ProviderSpec;
-
-use crate::planned::{self, Part};
 use crate::yaml::{Entry, Node};
 
 /// The kind of map that contains the key.
@@ -20,28 +17,8 @@ pub(crate) enum Level {
 pub(crate) struct ForeignKey {
     pub(crate) name: &'static str,
     pub(crate) level: Level,
-    help: &'static str,
-    /// The part of Escrow that the help leads to.
-    leads_to: Option<Part>,
-}
-
-impl ForeignKey {
-    /// What to write instead, in this version.
-    pub(crate) fn help(&self, catalog: &[ProviderSpec]) -> String {
-        match self.leads_to {
-            Some(part) => planned::help(part, self.help, catalog),
-            None => self.help.to_owned(),
-        }
-    }
-
-    /// Whether the help leads to a part that this version does not have.
-    pub(crate) fn is_planned(&self, catalog: &[ProviderSpec]) -> bool {
-        self.leads_to.is_some_and(|part| planned::missing(part, catalog).is_some())
-    }
-
-    const fn leading_to(self, part: Part) -> ForeignKey {
-        ForeignKey { leads_to: Some(part), ..self }
-    }
+    /// What to write instead.
+    pub(crate) help: &'static str,
 }
 
 /// A key of another engine.
@@ -79,23 +56,23 @@ fn named_step(index: usize, item: &Rc<Node>) -> Option<Entry> {
 }
 
 const fn file(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::File, help, leads_to: None }
+    ForeignKey { name, level: Level::File, help }
 }
 
 const fn check(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Check, help, leads_to: None }
+    ForeignKey { name, level: Level::Check, help }
 }
 
 const fn routing(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Routing, help, leads_to: None }
+    ForeignKey { name, level: Level::Routing, help }
 }
 
 const fn artifact(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Artifact, help, leads_to: None }
+    ForeignKey { name, level: Level::Artifact, help }
 }
 
 const fn profile(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Profile, help, leads_to: None }
+    ForeignKey { name, level: Level::Profile, help }
 }
 
 const INCLUDES: &str = "a playbook is self-contained; share parts with YAML anchors, or run another playbook with a check of `type: playbook`";
@@ -131,9 +108,9 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
         "max_ai_concurrency",
         "limit all checks with `max_parallelism`, or the items of a `forEach` check with `concurrency`",
     ),
-    file("scheduler", "fire it on a schedule from a chain").leading_to(Part::Chain),
-    file("schedule", "fire it on a schedule from a chain").leading_to(Part::Chain),
-    file("triggers", "fire it from a chain, which has triggers").leading_to(Part::Chain),
+    file("scheduler", "fire it on a schedule from a chain"),
+    file("schedule", "fire it on a schedule from a chain"),
+    file("triggers", "fire it from a chain, which has triggers"),
     file("parallelism", "write `max_parallelism`"),
     file("defaults", "share values with YAML anchors and `<<`"),
     file("needs", "put `depends_on` on each check"),
@@ -183,9 +160,9 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     check("ai_provider", PROVIDER_SETTINGS),
     check("reuse_ai_session", "write `reuse_session`"),
     check("session_mode", "write `reuse_session`"),
-    check("debounce", "chains coalesce events; a check runs when it is reached").leading_to(Part::Chain),
-    check("schedule", "fire the playbook on a schedule from a chain").leading_to(Part::Chain),
-    check("triggers", "fire the playbook from a chain, which has triggers").leading_to(Part::Chain),
+    check("debounce", "chains coalesce events; a check runs when it is reached"),
+    check("schedule", "fire the playbook on a schedule from a chain"),
+    check("triggers", "fire the playbook from a chain, which has triggers"),
     check("needs", ORDER_OF_JOBS),
     check("after", ORDER_OF_JOBS),
     check("dependsOn", "write `depends_on`"),

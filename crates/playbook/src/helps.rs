@@ -6,26 +6,20 @@ use escrow_model::ProviderSpec;
 
 use crate::foreign_keys::FOREIGN;
 use crate::keys;
-use crate::planned::{self, Part};
 use crate::resolve::scope;
 use crate::shape::check::FOREIGN_PROVIDERS;
 use crate::{DIAGNOSTICS, codes};
 
-/// Each help of the tables, in the words of a version with these providers, and what it is the help of.
-pub fn every_help(catalog: &[ProviderSpec]) -> Vec<(String, String)> {
-    let keys = FOREIGN.iter().map(|key| (format!("key {}", key.name), key.help(catalog)));
-    let providers = FOREIGN_PROVIDERS.iter().map(|(name, part, help)| {
-        let help = part.map_or_else(|| (*help).to_owned(), |part| planned::help(part, help, catalog));
-        (format!("provider {name}"), help)
-    });
-    let planned = [Part::Chain].into_iter().filter_map(|part| {
-        planned::missing(part, catalog).map(|help| (format!("{part:?}"), help.to_owned()))
-    });
+/// Each help of the tables, and what it is the help of.
+pub fn every_help() -> Vec<(String, String)> {
+    let keys = FOREIGN.iter().map(|key| (format!("key {}", key.name), key.help.to_owned()));
+    let providers =
+        FOREIGN_PROVIDERS.iter().map(|(name, help)| (format!("provider {name}"), (*help).to_owned()));
     let names = scope::FOREIGN_NAMES.iter().map(|(name, help)| (format!("name {name}"), (*help).to_owned()));
     let codes = DIAGNOSTICS
         .iter()
         .filter_map(|known| codes::help(known.code).map(|help| (known.code.to_owned(), help.to_owned())));
-    keys.chain(providers).chain(planned).chain(names).chain(codes).collect()
+    keys.chain(providers).chain(names).chain(codes).collect()
 }
 
 /// The keys, words and names that load: of playbooks, profiles and providers, and what expressions read.
@@ -35,6 +29,12 @@ pub fn every_word(catalog: &[ProviderSpec]) -> BTreeSet<String> {
         words.insert(provider.name.to_owned());
         words.extend(provider.keys.iter().map(|key| key.name.to_owned()));
     }
-    words.extend(scope::NAMES.iter().chain(scope::NAMES_AFTER).map(|name| (*name).to_owned()));
+    words.extend(
+        scope::NAMES
+            .iter()
+            .chain(scope::NAMES_AFTER)
+            .chain(scope::NAMES_OF_CHAINS)
+            .map(|name| (*name).to_owned()),
+    );
     words
 }

@@ -25,6 +25,23 @@ pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
+/// The JSON Schema of chains.
+pub fn chain_schema() -> Value {
+    let mut schema = table_schema(&keys::CHAIN, &[]);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Escrow chain");
+    if let Some(step) = schema["properties"]["steps"]["items"].as_object_mut() {
+        step.insert(
+            "anyOf".to_owned(),
+            json!([
+                {"required": ["skill"], "description": "a run of a playbook"},
+                {"required": ["action"], "description": "a call of a provider"},
+            ]),
+        );
+    }
+    schema
+}
+
 /// The JSON Schema of a rules file.
 pub fn rules_schema() -> Value {
     json!({

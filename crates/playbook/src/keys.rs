@@ -1,8 +1,10 @@
 //! The tables of all keys. Validation, suggestions for unknown keys and the JSON Schema for editors are driven by
 //! them.
 
+mod chain;
 mod profile;
 
+pub(crate) use chain::{CHAIN, STEP};
 pub(crate) use profile::{BUDGET, PROFILE};
 
 /// The keys that one kind of map may have.
@@ -503,6 +505,8 @@ const TABLES: &[&KeyTable] = &[
     &TRANSITION,
     &RETRY,
     &BACKOFF,
+    &CHAIN,
+    &STEP,
 ];
 
 /// The names of all keys, and the words that they take.

@@ -17,7 +17,6 @@ mod helps;
 mod json;
 mod json_schema;
 mod keys;
-mod planned;
 mod preview;
 mod profile;
 mod references;
@@ -40,7 +39,10 @@ pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, 
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;
 
-// Agent profiles, rules files and test files.
+// Chains, agent profiles, rules files and test files.
+pub use chain::{
+    ScheduleClock, TriggerReading, chain_definition, is_chain, read_chain, read_trigger,
+};
 pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use rules::{RulesReading, read_rules};
 pub use test_file::{
@@ -48,21 +50,20 @@ pub use test_file::{
     TestInput, TestMessage, TestReading, read_tests,
 };
 
-// Chains.
-pub use chain::{ScheduleClock, TriggerReading, read_trigger};
-
 // Diagnostics, and how a terminal shows them.
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use render::{render, render_within};
 
 // Tools for editors and for the command line.
-pub use check_lines::check_lines;
+pub use check_lines::{check_lines, playbook_name};
 pub use duration::parse_duration;
 pub use helps::{every_help, every_word};
 pub use json::yaml_to_json;
-pub use json_schema::{json_schema, profile_schema, rules_schema, test_schema};
+pub use json_schema::{chain_schema, json_schema, profile_schema, rules_schema, test_schema};
 pub use suggest::nearest;
+
+use std::rc::Rc;
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec, Secret};
@@ -83,8 +84,13 @@ pub struct Reading {
 
 /// Reads a playbook. `file` is the name in diagnostics, and the default name of the playbook.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec], references: &dyn ReferenceResolver) -> Reading {
+    read_text(text, file, |text, found| plan(text, file, catalog, references, found))
+}
+
+/// Reads a file of either kind with its own reader.
+fn read_text(text: &str, file: &str, plan: impl FnOnce(&str, &mut Diagnostics) -> Option<Plan>) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, references, &mut found);
+    let plan = plan(text, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_secrets(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
     let omitted_errors = found.omitted_errors();
@@ -98,12 +104,20 @@ pub fn read_bytes(
     catalog: &[ProviderSpec],
     references: &dyn ReferenceResolver,
 ) -> Reading {
+    read_with(bytes, file, |text, found| plan(text, file, catalog, references, found))
+}
+
+pub(crate) fn read_with(
+    bytes: &[u8],
+    file: &str,
+    plan: impl FnOnce(&str, &mut Diagnostics) -> Option<Plan>,
+) -> Reading {
     if bytes.len() > TEXT_BYTES_MAX {
         // The size is the problem to report, even when the bytes were cut inside a character.
-        return read(&String::from_utf8_lossy(bytes), file, catalog, references);
+        return read_text(&String::from_utf8_lossy(bytes), file, plan);
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => read(text, file, catalog, references),
+        Ok(text) => read_text(text, file, plan),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
@@ -139,17 +153,8 @@ fn plan(
     references: &dyn ReferenceResolver,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
-    let Some(root) = yaml::parse(text, found) else {
-        if !found.has_errors() {
-            report_empty(text, found);
-        }
-        return None;
-    };
-    if root.is_null() {
-        report_empty(text, found);
-        return None;
-    }
-    if let Some(problem) = file_kind::not_a_playbook(&root, file, catalog) {
+    let root = parse(text, "a playbook needs `checks:` with at least one check", found)?;
+    if let Some(problem) = file_kind::not_a_playbook(&root, file) {
         found.push(problem);
         return None;
     }
@@ -166,7 +171,18 @@ fn plan(
     Some(resolve::resolve(decoded, text, references, found))
 }
 
-fn report_empty(text: &str, found: &mut Diagnostics) {
+/// Parses a file that must not be empty.
+fn parse(text: &str, help: &str, found: &mut Diagnostics) -> Option<Rc<yaml::Node>> {
+    match yaml::parse(text, found) {
+        Some(root) if root.is_null() => report_empty(text, help, found),
+        Some(root) => return Some(root),
+        None if found.has_errors() => {}
+        None => report_empty(text, help, found),
+    }
+    None
+}
+
+fn report_empty(text: &str, help: &str, found: &mut Diagnostics) {
     let label = if text.trim().is_empty() {
         "no content"
     } else if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
@@ -174,9 +190,5 @@ fn report_empty(text: &str, found: &mut Diagnostics) {
     } else {
         "the document is empty"
     };
-    found.push(
-        Problem::new("E0109", 0..0, "the file is empty")
-            .label(label)
-            .help("a playbook needs `checks:` with at least one check"),
-    );
+    found.push(Problem::new("E0109", 0..0, "the file is empty").label(label).help(help));
 }

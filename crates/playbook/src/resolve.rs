@@ -20,7 +20,7 @@ mod safety;
 pub(crate) mod scope;
 mod starts;
 
-use escrow_model::{Plan, Safety};
+use escrow_model::{Plan, PlanKind, Safety};
 
 use crate::ReferenceResolver;
 use crate::decode::Decoded;
@@ -46,9 +46,16 @@ pub(crate) fn resolve(
     }
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
-    safety::check(&drafts, plan.safety, found);
+    if plan.kind == PlanKind::Playbook {
+        safety::check(&drafts, plan.safety, found);
+    } else {
+        drafts.iter().for_each(|draft| effects::check(draft, plan.safety == Safety::Strict, found));
+    }
     nested::check(&drafts, references, plan.safety == Safety::Strict, found);
-    artifacts::resolve(&mut plan.artifacts, &mut drafts, references, found);
+    // The run of a step delivers under its own contract, and a step may be skipped.
+    if plan.kind == PlanKind::Playbook {
+        artifacts::resolve(&mut plan.artifacts, &mut drafts, references, found);
+    }
     ai::resolve(&plan.artifacts, &mut drafts, &graph, references, found);
     artifact_reads::check(&mut plan.artifacts, &drafts, &graph, &uses, text, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();

@@ -30,6 +30,11 @@ pub(crate) fn validate(file: &Node, catalog: &[ProviderSpec], found: &mut Diagno
     }
 }
 
+/// Validates a chain. Its steps are validated as the checks that they become.
+pub(crate) fn validate_chain(file: &Node, found: &mut Diagnostics) {
+    ShapeValidator { catalog: &[], found }.map(file, &keys::CHAIN, file.span.clone());
+}
+
 /// Validates a check that was synthesised from other keys of the file.
 pub(crate) fn validate_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut Diagnostics) {
     ShapeValidator { catalog, found }.check(entry);
@@ -117,7 +122,7 @@ impl ShapeValidator<'_> {
             None
         };
         if let Some(foreign) = level.and_then(|level| foreign_keys::find(name, level)) {
-            let help = foreign.help(self.catalog);
+            let help = foreign.help;
             self.found.push(
                 Problem::new("E0104", entry.key_span.clone(), format!("`{name}` is a key of other engines"))
                     .label("not supported by Escrow")

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use escrow_expr::{Program, Reads};
-use escrow_model::{Block, Expression, Shell, Text};
+use escrow_model::{Block, Expression, Shell, StepCondition, Text};
 use escrow_template::{
-    PathStep, ShellErrorKind, ShellScript, Template, TemplateRead, check_arguments, without_comments,
+    Condition, PathStep, ShellErrorKind, ShellScript, Template, TemplateRead, check_arguments,
+    without_comments,
 };
 
 use crate::diagnostic::{Diagnostics, Problem};
@@ -49,6 +50,8 @@ impl Use {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
     pub(crate) path: Vec<String>,
+    /// What follows the name in a template, with the indices of items.
+    pub(crate) steps: Vec<PathStep>,
     pub(crate) span: Range<usize>,
     /// Operand of `typeof`, where an unknown name is allowed.
     pub(crate) guarded: bool,
@@ -151,6 +154,22 @@ impl Sources<'_> {
         }
     }
 
+    /// The condition of a step.
+    pub(crate) fn condition(&mut self, key: &str, node: &Rc<Node>) -> Option<StepCondition> {
+        let text = node.scalar_text()?;
+        match Condition::parse(text) {
+            Ok(condition) => {
+                self.record(key, node, Stage::BeforeProvider, reads_of_template(condition.reads()), None);
+                Some(StepCondition::new(text, condition))
+            }
+            Err(error) => {
+                let message = format!("`{key}` is not a valid condition");
+                self.report("E0118", message, node, &error.span, &error.message, error.help);
+                None
+            }
+        }
+    }
+
     /// The words of a program that is started without a shell: templates without comments. A value in them must not
     /// be read as code.
     pub(crate) fn argv(&mut self, key: &str, items: &[Rc<Node>]) -> Vec<Text> {
@@ -244,10 +263,18 @@ fn reads_of_program(program: &Program) -> Vec<Mention> {
         .names
         .iter()
         .map(|read| match by_start.get(&read.span.start) {
-            Some(path) => {
-                Mention { path: path.segments.clone(), span: path.span.clone(), guarded: read.guarded }
-            }
-            None => Mention { path: vec![read.name.clone()], span: read.span.clone(), guarded: read.guarded },
+            Some(path) => Mention {
+                path: path.segments.clone(),
+                steps: Vec::new(),
+                span: path.span.clone(),
+                guarded: read.guarded,
+            },
+            None => Mention {
+                path: vec![read.name.clone()],
+                steps: Vec::new(),
+                span: read.span.clone(),
+                guarded: read.guarded,
+            },
         })
         .collect()
 }
@@ -262,6 +289,7 @@ fn reads_of_template(reads: &[TemplateRead]) -> Vec<Mention> {
             });
             Mention {
                 path: std::iter::once(read.name.clone()).chain(members).collect(),
+                steps: read.path.clone(),
                 span: read.span.clone(),
                 guarded: false,
             }

@@ -21,7 +21,7 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use crate::catalog::catalog;
-use crate::playbook_file::{FileReferences, find, first_problem};
+use crate::playbook_file::{FileReferences, Search, find, find_skill, first_problem};
 
 /// How many files can be nested in one run.
 const FILES_MAX: usize = 200;
@@ -54,8 +54,8 @@ impl Nested {
 /// beside the file that a link leads to.
 type FileKey = String;
 
-/// The folder of the file that names a playbook, and the name.
-type Lookup = (Option<PathBuf>, String);
+/// How the file that names a playbook is searched, its folder, and the name.
+type Lookup = (Search, Option<PathBuf>, String);
 
 /// A nested file as it was read.
 struct Source {
@@ -104,27 +104,38 @@ impl<'a> NestedLoader<'a> {
                 .insert(key.clone(), Source { path: path.to_owned(), bytes: bytes.into() });
             *self.outermost.borrow_mut() = Some(key);
         }
-        let mut reading = self.compile(path, bytes, current);
+        self.load_as(Search::Nested, path, bytes, current)
+    }
+
+    /// Reads a chain, whose steps name playbooks.
+    pub(crate) fn load_chain(&self, path: &Path, bytes: &[u8], current: &Path) -> Reading {
+        self.load_as(Search::Skill, path, bytes, current)
+    }
+
+    fn load_as(&self, search: Search, path: &Path, bytes: &[u8], current: &Path) -> Reading {
+        let compile = || self.compile(search, path, bytes, current);
+        let mut reading = compile();
         if self.is_recursive.get() {
             // Inside a ring, a file was compiled before it was known whether the files behind it change the outside
             // world. Now it is.
             *self.recursive_mutating.borrow_mut() = self.mutating_files();
             if !self.recursive_mutating.borrow().is_empty() {
                 self.known.borrow_mut().clear();
-                reading = self.compile(path, bytes, current);
+                reading = compile();
             }
         }
         reading.secrets.append(&mut self.secrets.borrow_mut());
         if let Some(plan) = &mut reading.plan {
-            plan.nested = NestedPlaybooks { names: self.names(plan, path.parent()), files: self.files() };
+            plan.nested =
+                NestedPlaybooks { names: self.names(plan, path.parent(), search), files: self.files() };
         }
         reading
     }
 
     /// What is known of the playbook that a file in `folder` names.
-    pub(crate) fn nested(&self, name: &str, folder: Option<&Path>) -> Nested {
+    pub(crate) fn nested(&self, name: &str, folder: Option<&Path>, search: Search) -> Nested {
         let unusable = |reason| Nested::unusable(NestedError { reason, ..NestedError::default() });
-        let key = match self.look_up(name, folder) {
+        let key = match self.look_up(name, folder, search) {
             Ok(key) => key,
             Err(reason) => return unusable(reason),
         };
@@ -152,7 +163,7 @@ impl<'a> NestedLoader<'a> {
             let source = sources.get(key).expect("a name that was looked up has a source");
             (source.path.clone(), Rc::clone(&source.bytes))
         };
-        let reading = self.compile(&path, &bytes, self.directory);
+        let reading = self.compile(Search::Nested, &path, &bytes, self.directory);
         let Some(mut plan) = reading.plan else {
             self.secrets.borrow_mut().extend(reading.secrets);
             let reason = first_problem(&reading.diagnostics).unwrap_or_default();
@@ -160,7 +171,7 @@ impl<'a> NestedLoader<'a> {
             let diagnostics = if is_outermost { Vec::new() } else { errors_of(reading.diagnostics, &bytes) };
             return Nested::unusable(NestedError { reason, diagnostics });
         };
-        plan.nested.names = self.names(&plan, path.parent());
+        plan.nested.names = self.names(&plan, path.parent(), Search::Nested);
         Nested {
             is_mutating: plan.checks.iter().any(|check| check.mutating),
             artifacts: visible_artifacts(&plan),
@@ -170,25 +181,36 @@ impl<'a> NestedLoader<'a> {
         }
     }
 
-    fn compile(&self, path: &Path, bytes: &[u8], directory: &Path) -> Reading {
-        let references = FileReferences { loader: self, folder: path.parent(), directory };
-        escrow_playbook::read_bytes(bytes, &path.display().to_string(), &catalog(), &references)
+    /// The steps of a chain name their playbooks as skills; a playbook names those that it nests.
+    fn compile(&self, search: Search, path: &Path, bytes: &[u8], directory: &Path) -> Reading {
+        let references = FileReferences { loader: self, folder: path.parent(), directory, search };
+        let file = path.display().to_string();
+        match search {
+            Search::Nested => escrow_playbook::read_bytes(bytes, &file, &catalog(), &references),
+            Search::Skill => escrow_playbook::read_chain(bytes, &file, &catalog(), &references),
+        }
     }
 
     /// The file that a name leads to. Its bytes are kept.
-    fn look_up(&self, name: &str, folder: Option<&Path>) -> Result<FileKey, String> {
-        let asked = (folder.map(Path::to_owned), name.to_owned());
+    fn look_up(&self, name: &str, folder: Option<&Path>, search: Search) -> Result<FileKey, String> {
+        let asked = (search, folder.map(Path::to_owned), name.to_owned());
         if let Some(known) = self.lookups.borrow().get(&asked) {
             return known.clone();
         }
-        let found = self.find(name, folder);
+        let found = self.find(name, folder, search);
         self.lookups.borrow_mut().insert(asked, found.clone());
         found
     }
 
-    fn find(&self, name: &str, folder: Option<&Path>) -> Result<FileKey, String> {
-        let (path, bytes) =
-            find(name, folder, self.directory).ok_or_else(|| format!("file `{name}` not found"))?;
+    fn find(&self, name: &str, folder: Option<&Path>, search: Search) -> Result<FileKey, String> {
+        let (path, bytes) = match search {
+            Search::Nested => {
+                find(name, folder, self.directory).ok_or_else(|| format!("file `{name}` not found"))?
+            }
+            Search::Skill => find_skill(name, folder, self.directory).ok_or_else(|| {
+                format!("no playbook `{name}` in `.escrow/playbooks/`, in `playbooks/` or beside the chain")
+            })?,
+        };
         let key = key_of(&path)?;
         let mut sources = self.sources.borrow_mut();
         if sources.contains_key(&key) {
@@ -207,9 +229,9 @@ impl<'a> NestedLoader<'a> {
     }
 
     /// The files that a plan's own checks name.
-    fn names(&self, plan: &Plan, folder: Option<&Path>) -> IndexMap<String, String> {
+    fn names(&self, plan: &Plan, folder: Option<&Path>, search: Search) -> IndexMap<String, String> {
         let names = plan.checks.iter().filter_map(|check| check.nested_name());
-        names.filter_map(|name| Some((name.to_owned(), self.look_up(name, folder).ok()?))).collect()
+        names.filter_map(|name| Some((name.to_owned(), self.look_up(name, folder, search).ok()?))).collect()
     }
 
     fn files(&self) -> IndexMap<String, NestedPlaybook> {

@@ -43,10 +43,17 @@ pub fn read(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Reading 
     NestedLoader::new(directories.commands).load(path, bytes, directories.current)
 }
 
+/// Reads a chain from the bytes of its file, with the playbooks that its steps run. They are searched in the project's
+/// `.escrow/playbooks/` and in `playbooks/`, both seen from where its runs work, then beside the file.
+pub fn read_chain(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Reading {
+    NestedLoader::new(directories.commands).load_chain(path, bytes, directories.current)
+}
+
 /// The playbook of one check that gives a task to an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
     let loader = NestedLoader::new(directory);
-    read_agent(name, &catalog(), &FileReferences { loader: &loader, folder: None, directory })
+    let references = FileReferences { loader: &loader, folder: None, directory, search: Search::Nested };
+    read_agent(name, &catalog(), &references)
 }
 
 /// The file that the name of a nested playbook refers to, with its bytes.
@@ -61,6 +68,51 @@ pub(crate) fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Optio
             }
             read_bytes(&path).ok().map(|bytes| (path, bytes))
         })
+    })
+}
+
+/// How the name of a playbook leads to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Search {
+    /// Named by a check of a playbook.
+    Nested,
+    /// Named by a step of a chain.
+    Skill,
+}
+
+/// How many files of a folder are read to find a playbook by its `name`.
+const NAMED_MAX: usize = 500;
+
+/// The playbook that a step names: by its file, else by the `name` in it.
+pub(crate) fn find_skill(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
+    let project = directory.ancestors().find_map(|above| project::trusted_folder(above, "playbooks"));
+    let folders = [project, Some(directory.join("playbooks")), folder.map(Path::to_owned)];
+    let folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
+    let by_file = folders.iter().find_map(|folder| {
+        let endings: &[&str] = &[".yaml", ".yml", ".playbook.yaml", ""];
+        endings.iter().find_map(|ending| definition(folder.join(format!("{name}{ending}"))))
+    });
+    by_file.or_else(|| folders.iter().find_map(|folder| named_in(folder, name)))
+}
+
+/// The file, if it is one that Escrow may read.
+fn definition(path: PathBuf) -> Option<(PathBuf, Vec<u8>)> {
+    if !path.is_file() || project::examine_definition(&path).is_err() {
+        return None;
+    }
+    read_bytes(&path).ok().map(|bytes| (path, bytes))
+}
+
+/// The first playbook of a folder, in the order of file names, whose `name` this is.
+fn named_in(folder: &Path, name: &str) -> Option<(PathBuf, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
+    paths.sort();
+    paths.into_iter().take(NAMED_MAX).find_map(|path| {
+        let (path, bytes) = definition(path)?;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        (escrow_playbook::playbook_name(text)? == name).then_some((path, bytes))
     })
 }
 
@@ -90,23 +142,24 @@ pub(crate) struct FileReferences<'a> {
     pub(crate) folder: Option<&'a Path>,
     /// Where to look next.
     pub(crate) directory: &'a Path,
+    pub(crate) search: Search,
 }
 
 impl ReferenceResolver for FileReferences<'_> {
     fn nested_is_mutating(&self, playbook: &str) -> bool {
-        self.loader.nested(playbook, self.folder).is_mutating
+        self.loader.nested(playbook, self.folder, self.search).is_mutating
     }
 
     fn nested_error(&self, playbook: &str) -> Option<NestedError> {
-        self.loader.nested(playbook, self.folder).error
+        self.loader.nested(playbook, self.folder, self.search).error
     }
 
     fn nested_inputs(&self, playbook: &str) -> Option<Inputs> {
-        self.loader.nested(playbook, self.folder).inputs
+        self.loader.nested(playbook, self.folder, self.search).inputs
     }
 
     fn nested_artifacts(&self, playbook: &str) -> Vec<ExpectedArtifact> {
-        self.loader.nested(playbook, self.folder).artifacts
+        self.loader.nested(playbook, self.folder, self.search).artifacts
     }
 
     fn agent(&self, name: &str) -> AgentLookup {

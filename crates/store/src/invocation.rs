@@ -23,6 +23,9 @@ pub struct InvocationRow {
     pub decisive_run: Option<RunId>,
     /// How many runs have each status, in the order of [`RunStatus::ALL`].
     pub counts: [u64; 7],
+    /// The run of a chain that it is a step of.
+    pub chain_run_id: Option<RunId>,
+    pub step_index: Option<u32>,
 }
 
 impl InvocationRow {

@@ -40,12 +40,15 @@
 
 mod attention;
 mod chain;
+mod chain_definition;
 mod commit;
 mod conflict;
 mod decision;
 mod effect;
 mod entry;
 mod error;
+mod fire;
+mod fires;
 mod import;
 mod invocation;
 mod invocation_record;
@@ -53,6 +56,7 @@ mod journal;
 mod lease;
 mod loss;
 mod message;
+mod notification;
 mod outcome;
 mod persisted;
 mod queries;
@@ -66,6 +70,7 @@ mod wait;
 mod watch;
 
 pub use journal::{Journal, StoreFuture};
+pub use fires::Fires;
 pub use queries::{LivenessJudge, Queries};
 pub use records::{Dismissing, Records};
 pub use sqlite::{Mode, Options, ReceiptLedger, Store};
@@ -80,6 +85,7 @@ pub use watch::Watch;
 pub use effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
 
 pub use chain::Hash;
+pub use chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};
 pub use entry::{FeedEntry, StoredEntry};
 pub use import::Imported;
 pub use persisted::{decode_entry, encode_entry, entry_document, plan_document, read_entry, read_plan};
@@ -93,8 +99,14 @@ pub use invocation::{
 };
 pub use invocation_record::InvocationRecord;
 pub use outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
-pub use run::{LookupError, RunFilter, RunRow};
+pub use run::{LookupError, RunFilter, RunKinds, RunRow};
 pub use transition::TransitionRow;
 pub use wait::{GivenApproval, WaitRow};
+
+pub use fire::{
+    ArmChain, ArmSource, ArmedTrigger, CursorMove, Delivery, EndedRun, FireDecision, FireFilter, FireRow, FireRules,
+    Handled, NewFire, Occurrence, Recorded, Recording, Together,
+};
+pub use notification::{DeliveryResult, DueNotification, Notification};
 
 pub use error::{StoreError, StoreErrorKind};

@@ -6,6 +6,7 @@ use escrow_model::{Entry, RunId};
 use serde_json::{Map, Value};
 
 use crate::attention::AttentionItem;
+use crate::chain_definition::{ChainRow, ChainRunFilter, ChainRunRow};
 use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::StoreError;
@@ -128,6 +129,21 @@ pub trait Queries: Send + Sync {
         &'a self,
         id: &'a str,
     ) -> StoreFuture<'a, Result<Option<InvocationRecord>, StoreError>>;
+
+    /// Every defined chain, by name.
+    fn chains(&self) -> StoreFuture<'_, Result<Vec<ChainRow>, StoreError>>;
+
+    /// The chain with this name.
+    fn chain<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>>;
+
+    /// The runs of chains that pass the filter, newest first.
+    fn chain_runs<'a>(
+        &'a self,
+        filter: &'a ChainRunFilter,
+    ) -> StoreFuture<'a, Result<Vec<ChainRunRow>, StoreError>>;
+
+    /// The run of a chain with exactly this id.
+    fn chain_run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Result<Option<ChainRunRow>, StoreError>>;
 
     /// Everything that needs a person, newest first. Dismissed items are included and marked.
     fn attention(&self, judge: LivenessJudge) -> StoreFuture<'_, Result<Vec<AttentionItem>, StoreError>>;

@@ -1,8 +1,9 @@
 //! Writes that belong to no run's lease: decisions, outcomes and invocations by hand, dismissals, imports and removals.
 
-use escrow_model::{InvocationId, Message, Millis, RunId};
+use escrow_model::{ChainStatus, InvocationId, Message, Millis, RunId};
 
 use crate::attention::{AttentionItem, Dismissal};
+use crate::chain_definition::{ChainDefined, ChainRow, DefineChain};
 use crate::commit::Durability;
 use crate::decision::Decided;
 use crate::entry::StoredEntry;
@@ -45,6 +46,20 @@ pub trait Records: Send + Sync {
         id: &'a str,
         wish: &'a EndInvocation,
     ) -> StoreFuture<'a, Result<InvocationEnd, StoreError>>;
+
+    /// Activates the definition of a chain, compared with the active one in one transaction.
+    fn define_chain<'a>(
+        &'a self,
+        wanted: &'a DefineChain,
+    ) -> StoreFuture<'a, Result<ChainDefined, StoreError>>;
+
+    /// Sets the status of a chain. `None` when there is no such chain.
+    fn set_chain_status<'a>(
+        &'a self,
+        name: &'a str,
+        status: ChainStatus,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>>;
 
     /// Records an approval, a denial or an answer if it is the first word about its wait: compared and set in one
     /// transaction, and synced to the disk.

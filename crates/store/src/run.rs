@@ -12,9 +12,19 @@ pub struct RunFilter {
     pub status: Option<RunStatus>,
     pub playbook: Option<String>,
     pub invocation: Option<String>,
+    pub kinds: RunKinds,
     /// Those that started then or later.
     pub since: Option<Millis>,
     pub limit: Option<usize>,
+}
+
+/// Runs of which kinds of plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunKinds {
+    Playbooks,
+    /// Also those of chains and shows.
+    #[default]
+    All,
 }
 
 #[derive(Debug, Error)]
@@ -35,7 +45,10 @@ fn list(candidates: &[RunId]) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub id: RunId,
+    /// The name of its plan.
     pub playbook: String,
+    /// What the plan was compiled from: `playbook`, `chain` or `show`.
+    pub kind: String,
     /// `title` of the playbook, as it was rendered when the run started.
     pub title: Option<String>,
     /// With the defaults of those that were not given.

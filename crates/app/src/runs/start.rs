@@ -149,6 +149,8 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         parallelism: order.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
         timeout_ms: order.timeout_ms,
         invocation: invocations::joined(&*app.queries()?, order.invocation.as_ref()).await?,
+        fire: None,
+        step: None,
         depth: 0,
         parent: None,
         effect_origin: None,
@@ -168,7 +170,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
     Ok(HeldRun { run, lease, journal, secrets, before: Vec::new(), beginning: Beginning::New(first_turn) })
 }
 
-fn begin_error(error: BeginError) -> Error {
+pub(crate) fn begin_error(error: BeginError) -> Error {
     match error {
         BeginError::SecretInPlan | BeginError::SecretInOptions => {
             Error::author("secret_written_down", error.to_string()).help(
@@ -216,11 +218,11 @@ fn unknown_tag(tag: &str, plan: &Plan) -> Error {
     Error::author("unknown_tag", format!("no check has the tag `{tag}`")).help(help)
 }
 
-type CreateDirectory = fn(&Path) -> std::io::Result<()>;
+pub(crate) type CreateDirectory = fn(&Path) -> std::io::Result<()>;
 
 /// Creates the directory and resolves the links that lead to it. A link that turns up while the run works is not
 /// followed.
-fn create_canonical(path: &Path, create: CreateDirectory) -> Result<PathBuf, Error> {
+pub(crate) fn create_canonical(path: &Path, create: CreateDirectory) -> Result<PathBuf, Error> {
     create(path)
         .and_then(|()| path.canonicalize())
         .map_err(|error| Error::world("artifacts", format!("cannot create `{}`: {error}", path.display())))

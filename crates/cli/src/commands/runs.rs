@@ -4,7 +4,7 @@ use escrow_app::runs::{document, is_driven, listed, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::now_ms;
-use escrow_store::{Loss, Queries, RunFilter};
+use escrow_store::{Loss, Queries, RunFilter, RunKinds};
 use serde_json::{Value, json};
 
 use super::run::named_invocation;
@@ -41,6 +41,7 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
         status,
         playbook: arguments.playbook.clone(),
         invocation: invocations::resolve(queries, invocation.as_ref()).await?,
+        kinds: if arguments.all { RunKinds::All } else { RunKinds::Playbooks },
         since,
         limit: Some(arguments.limit),
     };

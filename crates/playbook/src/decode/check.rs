@@ -70,6 +70,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let mut check = Check {
         name: entry.key.clone(),
         provider: provider.provider(),
+        step: None,
         on: texts(node.get("on")),
         tags: texts(node.get("tags")),
         condition,

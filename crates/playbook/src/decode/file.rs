@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use escrow_model::{ConcurrencyRule, NestedPlaybooks, OnConflict, Plan, Safety, Source, Text};
+use escrow_model::{ConcurrencyRule, NestedPlaybooks, OnConflict, Plan, PlanKind, Safety, Source, Text};
 use indexmap::IndexMap;
 
 use super::agents::Agents;
@@ -80,6 +80,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
     let drafts: Vec<_> =
         entries.iter().enumerate().map(|(index, entry)| check::decode(&mut decoder, index, entry)).collect();
     let plan = Plan {
+        kind: PlanKind::Playbook,
         name: root
             .get("name")
             .and_then(|name| name.scalar_text())

@@ -40,7 +40,8 @@ pub(super) fn check(draft: &Draft, strict: bool, found: &mut Diagnostics) {
         let problem = Problem::new("W0251", draft.span_of("on_fail"), message);
         found.push(problem.label("the check has neither `idempotent` nor `reconcile`").error_if(strict));
     }
-    if !can_be_repeated && check.effect_key.is_none() && !compensates(check) {
+    // A step of a chain is settled by a person, who is asked: the run waits.
+    if check.step.is_none() && !can_be_repeated && check.effect_key.is_none() && !compensates(check) {
         let message = format!("nothing can check or undo the effect of `{name}`");
         let problem = Problem::new("W0252", draft.entry.key_span.clone(), message);
         found.push(

@@ -22,7 +22,7 @@ pub(super) struct Route {
 }
 
 pub(super) struct Graph {
-    /// The dependencies of each check, including alternatives, without duplicates.
+    /// What each check follows: its dependencies, including alternatives, and what it comes after; without duplicates.
     pub(super) needs: Vec<Vec<usize>>,
     /// The dependencies in groups; any member satisfies its group.
     pub(super) groups: Vec<Vec<Vec<usize>>>,
@@ -53,7 +53,9 @@ impl Graph {
                 .iter()
                 .map(|need| need.any_of.iter().map(|index| index.place()).collect())
                 .collect();
-            let mut needs: Vec<usize> = groups.iter().flatten().copied().collect();
+            // What comes after another check stands on it as well, though it does not need its success.
+            let after = draft.check.after.iter().map(|index| index.place());
+            let mut needs: Vec<usize> = groups.iter().flatten().copied().chain(after).collect();
             graph.groups[index] = groups;
             needs.sort_unstable();
             needs.dedup();

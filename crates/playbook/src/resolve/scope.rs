@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use escrow_model::Plan;
+use escrow_template::PathStep;
 
 use super::graph::Graph;
 use super::reachability::Reachability;
@@ -35,6 +36,24 @@ pub(crate) const NAMES: &[&str] = &[
 /// The names that are known when a run starts.
 const NAMES_AT_START: &[&str] =
     &["event", "env", "inputs", "filesChanged", "filesCount", "branch", "baseBranch"];
+
+/// The names that the sources of a chain can read. The providers read the event by their own defaults.
+pub(crate) const NAMES_OF_CHAINS: &[&str] = &["trigger", "steps", "env", "event"];
+
+/// What later steps can read of a step.
+const MEMBERS_OF_STEPS: &[&str] = &[
+    "index",
+    "name",
+    "skill",
+    "action",
+    "status",
+    "skip_reason",
+    "timed_out",
+    "reason",
+    "outcome",
+    "output",
+    "run_id",
+];
 
 /// The names that only sources after the provider can read.
 pub(crate) const NAMES_AFTER: &[&str] = &["output", "result"];
@@ -119,6 +138,9 @@ struct ScopeValidator<'a> {
 impl ScopeValidator<'_> {
     fn mention(&mut self, used: &Use, mention: &Mention) {
         let Some(name) = mention.path.first().map(String::as_str) else { return };
+        if self.plan.kind.chain().is_some() {
+            return self.chain_mention(used, mention, name);
+        }
         let span = span_within(self.text, &used.node, &mention.span);
         let start = mention.span.start;
         let name_span = span_within(self.text, &used.node, &(start..start + name.len()));
@@ -140,6 +162,84 @@ impl ScopeValidator<'_> {
             }
         } else if let Some(member) = mention.path.get(1) {
             self.member(used, name, member, span);
+        }
+    }
+
+    fn chain_mention(&mut self, used: &Use, mention: &Mention, name: &str) {
+        let start = mention.span.start;
+        let name_span = span_within(self.text, &used.node, &(start..start + name.len()));
+        if !NAMES_OF_CHAINS.contains(&name) {
+            let help = match name {
+                "outputs" | "inputs" => Some(format!("read `steps` or `trigger` instead of `{name}`")),
+                _ => did_you_mean(name, NAMES_OF_CHAINS.iter().copied()),
+            };
+            let all = || {
+                let all: Vec<String> = NAMES_OF_CHAINS.iter().map(|name| format!("`{name}`")).collect();
+                format!("the names are {}", all.join(", "))
+            };
+            self.found.push(
+                Problem::new("E0114", name_span, format!("`{}` reads an unknown name", used.key))
+                    .label(format!("no name `{name}`"))
+                    .help(help.unwrap_or_else(all)),
+            );
+        } else if name == "steps" && used.stage == Stage::RunStart {
+            self.before_checks(used, name, name_span);
+        } else if name == "steps" {
+            self.step_mention(used, mention);
+        }
+    }
+
+    /// A step that is read must exist and come earlier, and be asked for what a step has.
+    fn step_mention(&mut self, used: &Use, mention: &Mention) {
+        let span = span_within(self.text, &used.node, &mention.span);
+        let names = || {
+            let named = self.drafts.iter().filter_map(|draft| draft.check.step.as_ref()?.name.as_deref());
+            named.collect::<Vec<_>>()
+        };
+        let count = self.drafts.len();
+        let wrong = |message: String, label: &str, help: String| {
+            Problem::new("E0191", span.clone(), message).label(label).help(help)
+        };
+        let (found, written) = match mention.steps.first() {
+            None => return,
+            Some(PathStep::Item(index)) => (Some(*index).filter(|index| *index < count), index.to_string()),
+            Some(PathStep::Member(name)) => {
+                let is_it = |draft: &Draft| {
+                    draft.check.step.as_ref().and_then(|step| step.name.as_deref()) == Some(name)
+                };
+                (self.drafts.iter().position(is_it), name.clone())
+            }
+        };
+        let problem = match (found, used.check) {
+            (None, _) => {
+                let help = did_you_mean(&written, names()).unwrap_or_else(|| match names().as_slice() {
+                    [] => {
+                        format!("the steps are 0 to {}; give a step a `name` to read it by name", count - 1)
+                    }
+                    names => format!("the steps are 0 to {}, and by name {}", count - 1, names.join(", ")),
+                });
+                Some(wrong(format!("no step is called `{written}`"), "unknown step", help))
+            }
+            (Some(index), Some(own)) if index >= own => {
+                let help = "a step reads those that come before it".to_owned();
+                Some(wrong(format!("step {own} reads step {index}"), "it has not run then", help))
+            }
+            (Some(_), _) => match mention.steps.get(1) {
+                Some(PathStep::Member(member)) if !MEMBERS_OF_STEPS.contains(&member.as_str()) => {
+                    let known = MEMBERS_OF_STEPS.iter().copied();
+                    let help = did_you_mean(member, known.clone()).unwrap_or_else(|| {
+                        format!(
+                            "a step has {}",
+                            known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                        )
+                    });
+                    Some(wrong(format!("a step has no `{member}`"), "unknown member", help))
+                }
+                Some(_) | None => None,
+            },
+        };
+        if let Some(problem) = problem {
+            self.found.push(problem);
         }
     }
 

@@ -6,7 +6,6 @@ use super::ShapeValidator;
 use crate::diagnostic::Problem;
 use crate::foreign_keys::{self, Level};
 use crate::keys::{self, Key, Shape};
-use crate::planned::{self, Part};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
 
@@ -31,11 +30,6 @@ impl ShapeValidator<'_> {
                 },
                 // The key may be valid; that depends on the missing provider.
                 None if self.catalog.iter().any(|any| any.keys.iter().any(|key| key.name == entry.key)) => {}
-                // The provider is planned, and its own help says all about it.
-                None if provider_name
-                    .is_some_and(|name| planned::instead_of(name, self.catalog).is_some())
-                    && foreign_keys::find(&entry.key, Level::Check)
-                        .is_some_and(|foreign| foreign.is_planned(self.catalog)) => {}
                 // A key of an unknown provider cannot be judged, unless it resembles a common or foreign key.
                 None if provider_name.is_some() && !resembles_check_key(&entry.key) => {}
                 None => self.unknown_key(entry, &keys::CHECK, check_keys(None)),
@@ -294,13 +288,9 @@ impl ShapeValidator<'_> {
             return;
         }
         let names = self.catalog.iter().map(|provider| provider.name);
-        let foreign = FOREIGN_PROVIDERS.iter().find(|(foreign, ..)| *foreign == name);
+        let foreign = FOREIGN_PROVIDERS.iter().find(|(foreign, _)| *foreign == name);
         let help = foreign
-            .map(|(_, part, help)| match part {
-                Some(part) => planned::help(*part, help, self.catalog),
-                None => (*help).to_owned(),
-            })
-            .or_else(|| planned::instead_of(name, self.catalog).map(str::to_owned))
+            .map(|(_, help)| (*help).to_owned())
             .or_else(|| did_you_mean(name, names.clone()))
             .unwrap_or_else(|| format!("the providers are {}", self.provider_names()));
         self.found.push(
@@ -357,21 +347,21 @@ const REDIRECTS_MAX: u64 = 10;
 const SHELLS: &[&str] = &["sh", "bash"];
 
 /// Providers of other engines, with their replacements.
-pub(crate) const FOREIGN_PROVIDERS: &[(&str, Option<Part>, &str)] = &[
-    ("shell", None, "write `type: command`"),
-    ("bash", None, "write `type: command`"),
-    ("exec", None, "write `type: command`"),
-    ("logger", None, "write `type: log`"),
-    ("workflow", None, "write `type: playbook`"),
-    ("http_client", None, "write `type: http`"),
-    ("http_input", Some(Part::Chain), "fire the playbook from a chain, which listens to webhooks"),
-    ("webhook", None, "write `type: http`"),
-    ("claude-code", None, "write `type: ai` with `harness: claude`"),
-    ("mcp", None, "call the server with a program and `type: command`"),
-    ("git-checkout", None, "write `type: command` with `git clone` or `git worktree add` in `exec`"),
-    ("javascript", None, "write `type: script`"),
-    ("js", None, "write `type: script`"),
-    ("approval", None, "write `requires_approval: true` on the check that needs it, or `type: human-input`"),
-    ("input", None, "write `type: human-input`"),
-    ("human_input", None, "write `type: human-input`"),
+pub(crate) const FOREIGN_PROVIDERS: &[(&str, &str)] = &[
+    ("shell", "write `type: command`"),
+    ("bash", "write `type: command`"),
+    ("exec", "write `type: command`"),
+    ("logger", "write `type: log`"),
+    ("workflow", "write `type: playbook`"),
+    ("http_client", "write `type: http`"),
+    ("http_input", "fire the playbook from a chain, which listens to webhooks"),
+    ("webhook", "write `type: http`"),
+    ("claude-code", "write `type: ai` with `harness: claude`"),
+    ("mcp", "call the server with a program and `type: command`"),
+    ("git-checkout", "write `type: command` with `git clone` or `git worktree add` in `exec`"),
+    ("javascript", "write `type: script`"),
+    ("js", "write `type: script`"),
+    ("approval", "write `requires_approval: true` on the check that needs it, or `type: human-input`"),
+    ("input", "write `type: human-input`"),
+    ("human_input", "write `type: human-input`"),
 ];

@@ -68,6 +68,11 @@ impl Node {
         Node::new(span, Content::Map(entries))
     }
 
+    /// A synthesised list, attributed to a span of the file.
+    pub(crate) fn list_at(span: Range<usize>, items: Vec<Rc<Node>>) -> Node {
+        Node::new(span, Content::List(items))
+    }
+
     pub(crate) fn scalar(&self) -> Option<&Scalar> {
         match &self.content {
             Content::Scalar(scalar) => Some(scalar),

@@ -2,9 +2,86 @@
 //!
 //! **Invariant:** a function of the schedule, the last tick that was handled and the time. It has no clock.
 
-use escrow_model::{CatchUp, Millis, Schedule, TICK_ON_TIME_MS, rfc3339};
+use escrow_model::{
+    CatchUp, EventTrigger, FireCode, Millis, Schedule, TICK_ON_TIME_MS, TriggerSource, rfc3339,
+};
 use escrow_playbook::ScheduleClock;
+use escrow_store::{ArmedTrigger, Handled, NewFire, Occurrence, Recording};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+
+use super::{LookError, Looking, TriggerKind};
+use crate::provider_world::LocalFuture;
+
+pub struct ScheduleTrigger;
+
+impl TriggerKind for ScheduleTrigger {
+    fn name(&self) -> &'static str {
+        "schedule"
+    }
+
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LocalFuture<'a, Result<Vec<Recording>, LookError>> {
+        Box::pin(async move {
+            let due = looking.fires.due_schedules(looking.now_ms).await?;
+            Ok(due.iter().filter_map(|armed| recording(armed, looking.now_ms)).collect())
+        })
+    }
+
+    fn is_outside(&self) -> bool {
+        true
+    }
+}
+
+/// The ticks of one schedule that are due, and when to look again.
+pub fn recording(armed: &ArmedTrigger, now_ms: Millis) -> Option<Recording> {
+    let TriggerSource::Schedule(schedule) = &armed.source else { return None };
+    let timetable = Timetable {
+        chain: armed.chain_id.as_str(),
+        schedule,
+        anchor_ms: armed.anchor,
+        after_ms: armed.after,
+    };
+    let due = timetable.due(now_ms)?;
+    let fire = |key: String, at: Millis, fields: Map<String, Value>, refused| NewFire {
+        chain_id: armed.chain_id.clone(),
+        chain: armed.chain.clone(),
+        key,
+        at,
+        event: EventTrigger::SCHEDULE.to_owned(),
+        payload: fields,
+        depth: 1,
+        refused,
+    };
+    let fields = |scheduled: Millis| {
+        let mut fields = Map::new();
+        fields.insert("scheduled_at".into(), json!(rfc3339(scheduled)));
+        fields.insert("timezone".into(), json!(schedule.timezone));
+        fields
+    };
+    let missed = due.missed.as_ref().map(|missed| {
+        let mut about = fields(missed.last_ms);
+        about.insert("count".into(), json!(missed.count));
+        let refused = Some((FireCode::MissedLate, missed.summary()));
+        Occurrence { fire: fire(missed.key(), now_ms, about, refused), together: armed.together() }
+    });
+    let ticks = due.ticks.iter().map(|tick| {
+        let mut about = fields(tick.at_ms);
+        about.insert("late".into(), json!(tick.is_late));
+        Occurrence { fire: fire(tick.key(), now_ms, about, None), together: armed.together() }
+    });
+    let handled = Handled {
+        chain_id: armed.chain_id.clone(),
+        position: armed.position,
+        after: due.after_ms,
+        next_at: due.next_at_ms,
+        at: now_ms,
+    };
+    Some(Recording {
+        occurrences: missed.into_iter().chain(ticks).collect(),
+        handled: vec![handled],
+        ..Recording::default()
+    })
+}
 
 /// Missed ticks that are counted one by one. After a longer sleep the number is a lower bound.
 const COUNTED_MAX: usize = 10_000;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex,
-    ConcurrencyRule, Criticality, CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind,
-    Need, NestedPlaybook, NestedPlaybooks, OnConflict, Plan, ProviderName, Reconcile, Retry, Routing, Rule,
-    RuleCheck, Safety, Secret, SecretSource, Shell, Text, Transition, Tree,
+    ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, ChainConcurrency, ChainRules,
+    Check, CheckIndex, ConcurrencyRule, Criticality, CriticalityOrigin, ExpectedArtifact, Expression, Field,
+    Input, InputKind, Need, NestedPlaybook, NestedPlaybooks, OnConflict, Plan, PlanKind, ProviderName,
+    Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret, SecretSource, Shell, Step, StepCondition,
+    StepWork, Text, Transition, Tree,
 };
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -17,6 +18,7 @@ use super::persist::{Absent, Persist, RestoreError, Written, persisted_as_is, re
 persisted_as_is!(
     AssumeMode,
     BackoffMode,
+    ChainConcurrency,
     CheckIndex,
     Criticality,
     CriticalityOrigin,
@@ -28,6 +30,7 @@ persisted_as_is!(
 );
 
 record!(PlanRecord for Plan {
+    kind: PlanKind = default,
     name: String,
     title: Option<Text> = default,
     inputs: IndexMap<String, Input> = default,
@@ -42,6 +45,42 @@ record!(PlanRecord for Plan {
     timeout_ms: Option<u64> = default,
     checks: Vec<Check>,
     nested: NestedPlaybooks = default,
+});
+
+record_choice!(PlanKindRecord for PlanKind {
+    Chain(ChainRules);
+    Playbook,
+    Show,
+});
+
+#[expect(clippy::derivable_impls, reason = "the macro that makes the type cannot mark a default")]
+impl Default for PlanKindRecord {
+    fn default() -> PlanKindRecord {
+        PlanKindRecord::Playbook
+    }
+}
+
+impl Absent for PlanKind {
+    fn is_absent(&self) -> bool {
+        *self == PlanKind::Playbook
+    }
+}
+
+record!(ChainRulesRecord for ChainRules {
+    trigger: Value,
+    concurrency: ChainConcurrency,
+    max_depth: u32,
+});
+
+record!(StepRecord for Step {
+    name: Option<String> = default,
+    work: StepWork,
+    condition: Option<StepCondition> = default,
+});
+
+record_choice!(StepWorkRecord for StepWork {
+    Skill(String),
+    Action(String),
 });
 
 record!(#[derive(Default)] NestedPlaybooksRecord for NestedPlaybooks {
@@ -68,6 +107,7 @@ record!(ConcurrencyRuleRecord for ConcurrencyRule {
 record!(CheckRecord for Check {
     name: String,
     provider as "type": ProviderName,
+    step: Option<Step> = default,
     on: Vec<String> = default,
     tags: Vec<String> = default,
     condition as "if": Option<Expression> = default,
@@ -220,4 +260,4 @@ macro_rules! source {
     )+};
 }
 
-source!(Expression, Block, Text, Shell);
+source!(Expression, Block, Text, Shell, StepCondition);

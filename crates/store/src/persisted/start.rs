@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    Assumption, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message, OuterArtifact, RunId, RunOptions,
-    ScopePath,
+    Assumption, ChainFire, ChainId, ChainStep, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message,
+    OuterArtifact, RunId, RunOptions, ScopePath,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::persist::{Persist, RestoreError, Written, persisted_as_is, record, record_enum};
 
-persisted_as_is!(RunId, ScopePath, Map<String, Value>, String, Value, bool, u32, u64);
+persisted_as_is!(ChainId, RunId, ScopePath, Map<String, Value>, String, Value, bool, u32, u64);
 
 record!(RunOptionsRecord for RunOptions {
     run: RunId,
@@ -26,6 +26,8 @@ record!(RunOptionsRecord for RunOptions {
     parallelism: u32,
     timeout_ms: Option<u64> = default,
     invocation: Option<String> = default,
+    fire: Option<ChainFire> = default,
+    step: Option<ChainStep> = default,
     depth: u32,
     parent: Option<RunId> = default,
     effect_origin: Option<EffectOrigin> = default,
@@ -35,6 +37,17 @@ record!(RunOptionsRecord for RunOptions {
     started_by: Vec<String> = default,
     environment: Option<BTreeMap<String, String>> = default,
     outer_artifacts: Vec<OuterArtifact> = default,
+});
+
+record!(ChainFireRecord for ChainFire {
+    chain: ChainId,
+    key: String,
+    depth: u32,
+});
+
+record!(ChainStepRecord for ChainStep {
+    chain_run: RunId,
+    index: u32,
 });
 
 record!(EffectOriginRecord for EffectOrigin {

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Entry, InvocationId, Message, RunId};
+use escrow_model::{ChainStatus, Entry, InvocationId, Message, Millis, RunId};
 use serde_json::{Map, Value};
 
 use crate::attention::{AttentionItem, Dismissal};
+use crate::chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
 use crate::conflict::RunConflict;
 use crate::decision::Decided;
@@ -270,6 +271,26 @@ impl Queries for Store {
         Box::pin(async move { Store::invocation_record(self, id) })
     }
 
+    fn chains(&self) -> StoreFuture<'_, Result<Vec<ChainRow>, StoreError>> {
+        Box::pin(self.blocking(Store::chains))
+    }
+
+    fn chain<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>> {
+        Box::pin(async move { Store::chain(self, name) })
+    }
+
+    fn chain_runs<'a>(
+        &'a self,
+        filter: &'a ChainRunFilter,
+    ) -> StoreFuture<'a, Result<Vec<ChainRunRow>, StoreError>> {
+        let filter = filter.clone();
+        Box::pin(self.blocking(move |store| store.chain_runs(&filter)))
+    }
+
+    fn chain_run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Result<Option<ChainRunRow>, StoreError>> {
+        Box::pin(async move { Store::chain_run(self, id) })
+    }
+
     fn attention(&self, judge: LivenessJudge) -> StoreFuture<'_, Result<Vec<AttentionItem>, StoreError>> {
         Box::pin(self.blocking(move |store| store.attention(judge)))
     }
@@ -329,6 +350,24 @@ impl Records for Store {
     ) -> StoreFuture<'a, Result<InvocationEnd, StoreError>> {
         let (id, wish) = (id.to_owned(), wish.clone());
         Box::pin(self.blocking(move |store| store.end_invocation(&id, &wish)))
+    }
+
+    fn define_chain<'a>(
+        &'a self,
+        wanted: &'a DefineChain,
+    ) -> StoreFuture<'a, Result<ChainDefined, StoreError>> {
+        let wanted = wanted.clone();
+        Box::pin(self.blocking(move |store| store.define_chain(&wanted)))
+    }
+
+    fn set_chain_status<'a>(
+        &'a self,
+        name: &'a str,
+        status: ChainStatus,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>> {
+        let name = name.to_owned();
+        Box::pin(self.blocking(move |store| store.set_chain_status(&name, status, at)))
     }
 
     fn decide<'a>(

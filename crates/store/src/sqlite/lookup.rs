@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use serde_json::Map;
 
 use crate::error::StoreError;
-use crate::run::{LookupError, RunFilter, RunRow};
+use crate::run::{LookupError, RunFilter, RunKinds, RunRow};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, runs};
 use crate::sqlite::trouble::Trouble;
@@ -30,6 +30,10 @@ impl Store {
         narrow("playbook = ?", filter.playbook.clone().map(Value::Text));
         narrow("invocation_id = ?", filter.invocation.clone().map(Value::Text));
         narrow("started_at >= ?", filter.since.map(integer));
+        match filter.kinds {
+            RunKinds::All => {}
+            RunKinds::Playbooks => narrow("kind = ?", Some(Value::Text("playbook".to_owned()))),
+        }
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
         let rest = format!("WHERE {conditions} ORDER BY started_at DESC, id DESC LIMIT {limit}");
         self.read(|connection| select(connection, &rest, values))

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::StoreErrorKind;
 use crate::sqlite::trouble::Trouble;
-use crate::sqlite::{attention, invocations, ledger, mark, outcomes, roster, tables};
+use crate::sqlite::{attention, chains, fires, invocations, ledger, mark, outbox, outcomes, roster, tables};
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
@@ -16,15 +16,19 @@ const BASELINE: u32 = 12;
 
 /// The tables of the baseline, then one step from each version to the next. A step is added for a changed projection
 /// too, empty if nothing else changes: every migration ends in a rebuild.
-const STEPS: &[&[&str]] = &[&[
-    JOURNALS,
-    roster::TABLES,
-    mark::TABLES,
-    ledger::TABLES,
-    outcomes::TABLES,
-    invocations::TABLES,
-    attention::TABLES,
-]];
+const STEPS: &[&[&str]] = &[
+    &[
+        JOURNALS,
+        roster::TABLES,
+        mark::TABLES,
+        ledger::TABLES,
+        outcomes::TABLES,
+        invocations::TABLES,
+        attention::TABLES,
+    ],
+    &[chains::TABLES],
+    &[fires::TABLES, outbox::TABLES],
+];
 
 /// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
 /// keeps numbers growing.
@@ -134,7 +138,7 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] = &["9765feb6"];
+    const DIGESTS: &[&str] = &["9765feb6", "56f84901"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {

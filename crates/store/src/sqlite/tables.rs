@@ -9,6 +9,7 @@
 //! all tables and applying everything again gives the same rows.
 
 pub(crate) mod artifacts;
+pub(crate) mod chain_runs;
 pub(crate) mod effects;
 pub(crate) mod invocations;
 pub(crate) mod runs;
@@ -16,7 +17,7 @@ pub(crate) mod status_transitions;
 pub(crate) mod waits;
 pub(crate) mod warnings;
 
-use escrow_model::{Event, Millis, Reason, RunStatus};
+use escrow_model::{Event, Millis, ProviderName, Reason, RunStatus};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::de::value::StrDeserializer;
@@ -43,6 +44,7 @@ pub(crate) const TABLES: &[Projection] = &[
     effects::TABLE,
     runs::TABLE,
     invocations::TABLE,
+    chain_runs::TABLE,
 ];
 
 /// An entry that was just appended.
@@ -98,7 +100,10 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::Reconciled { .. }
         | Event::EffectResolved { .. }
         | Event::ArtifactsVerified { .. } => true,
-        Event::AttemptStarted { effect, .. } => effect.is_some(),
+        // A nested run may be a step of a chain.
+        Event::AttemptStarted { effect, request, .. } => {
+            effect.is_some() || request.provider == ProviderName::NESTED
+        }
         Event::CheckSkipped { .. }
         | Event::LedgerAsked { .. }
         | Event::LedgerAnswered { .. }

@@ -2,7 +2,7 @@
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use escrow_app::runs::{RunFilter, document, listed, parse_status, replay};
+use escrow_app::runs::{RunFilter, RunKinds, document, listed, parse_status, replay};
 use escrow_app::{documents, invocations};
 use escrow_model::RunStatus;
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ pub(crate) async fn list(view: View) -> Result<Response, ApiError> {
         status,
         playbook: view.get("playbook").map(str::to_owned),
         invocation,
+        kinds: if view.get("all").is_some() { RunKinds::All } else { RunKinds::Playbooks },
         since: view.since()?,
         limit: Some(view.limit(LIMIT)?),
     };

@@ -7,7 +7,7 @@
 mod query;
 mod standing;
 
-use escrow_model::ReasonCode;
+use escrow_model::{Event, Plan, ReasonCode, RunOptions};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::invocation::{InvocationReason, StartedInvocation};
@@ -45,10 +45,13 @@ CREATE TABLE invocations (
     reason_code TEXT,
     reason_summary TEXT,
     reason_evidence TEXT NOT NULL DEFAULT '[]',
-    decisive_run TEXT
+    decisive_run TEXT,
+    chain_run_id TEXT,
+    step_index INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invocations_newest ON invocations (started_at DESC, id DESC);
 CREATE INDEX invocations_by_status ON invocations (status, started_at DESC, id DESC);
+CREATE INDEX idx_invocations_chain_run ON invocations (chain_run_id) WHERE chain_run_id IS NOT NULL;
 ",
     apply,
 };
@@ -56,7 +59,7 @@ CREATE INDEX invocations_by_status ON invocations (status, started_at DESC, id D
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     let Some(change) = &applied.change else { return Ok(()) };
     let invocation: Option<String> = connection
-        .prepare_cached("SELECT invocation_id FROM runs WHERE id = ?1 AND depth = 0")?
+        .prepare_cached("SELECT invocation_id FROM runs WHERE id = ?1 AND outermost = 1")?
         .query_row([applied.run], |row| row.get(0))
         .optional()?
         .flatten();
@@ -74,6 +77,9 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         .prepare_cached("INSERT INTO invocations (id, started_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
         .execute((&invocation, applied.at))?
         == 0;
+    if let Event::RunStarted { plan, options, .. } = applied.event {
+        of_chain(&invocation, plan, options, connection)?;
+    }
     for (status, step) in [(from.as_deref(), -1), (Some(change.to.as_str()), 1)] {
         if let Some(status) = status {
             // The words are those of `RunStatus`, which are the names of the columns.
@@ -82,6 +88,34 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         }
     }
     settle(&invocation, applied.at, known, connection)
+}
+
+/// A run of a chain and each of its steps have invocations that no person began: their first entries describe them.
+fn of_chain(
+    invocation: &str,
+    plan: &Plan,
+    options: &RunOptions,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    let (skill, step) = match (&options.fire, &options.step) {
+        (Some(_), _) => ("chain", None),
+        (None, Some(step)) => (plan.name.as_str(), Some(step)),
+        (None, None) => return Ok(()),
+    };
+    connection
+        .prepare_cached(
+            "UPDATE invocations SET name = ?2, skill = ?3, started_by = ?4, chain_run_id = ?5, step_index = ?6
+             WHERE id = ?1",
+        )?
+        .execute((
+            invocation,
+            &plan.name,
+            skill,
+            options.started_by.first(),
+            step.map(|step| step.chain_run.as_str()),
+            step.map(|step| step.index),
+        ))?;
+    Ok(())
 }
 
 /// What a person says of an invocation takes its place among what its runs say.

@@ -1,11 +1,14 @@
 //! One row per run: its origin, status and reason, and whether it needs a person.
 //!
+//! `kind` is what its plan was compiled from. `outermost` tells whether the run speaks for its invocation: it is nested in
+//! no other run, or it is a step of a chain.
+//!
 //! `attention` is the kind of trouble that a run which is not nested has ended in. A later success of the same playbook,
 //! asked for in the same way (`request`), clears it.
 
 use escrow_model::{Event, Evidence, Reason, ReasonCode, RunId, RunOptions, hex, rfc3339};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 
 use crate::run::RunRow;
@@ -27,6 +30,8 @@ CREATE TABLE runs (
     root TEXT NOT NULL,
     concurrency_group TEXT,
     depth INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    outermost INTEGER NOT NULL,
     safe_mode INTEGER NOT NULL,
     directory TEXT NOT NULL,
     artifacts_directory TEXT NOT NULL,
@@ -46,7 +51,7 @@ CREATE INDEX runs_newest ON runs (started_at DESC, id DESC);
 CREATE INDEX runs_by_status ON runs (status, started_at DESC, id DESC);
 CREATE INDEX runs_by_playbook ON runs (playbook, started_at DESC, id DESC);
 CREATE INDEX runs_by_invocation ON runs (invocation_id, started_at DESC, id DESC) WHERE invocation_id IS NOT NULL;
-CREATE INDEX runs_by_invocation_and_reason ON runs (invocation_id, depth, status, reason_code, ended_at)
+CREATE INDEX runs_by_invocation_and_reason ON runs (invocation_id, outermost, status, reason_code, ended_at)
     WHERE invocation_id IS NOT NULL;
 CREATE INDEX runs_for_attention ON runs (playbook, attention, reason_code, subject, ended_at) WHERE attention IS NOT NULL;
 CREATE INDEX runs_by_group ON runs (concurrency_group)
@@ -63,7 +68,7 @@ pub(crate) const COLUMNS: &str = "id, playbook, status, reason_code, reason_summ
     invocation_id, event, depth, safe_mode, directory, artifacts_directory, artifacts_status, \
     (SELECT json_group_array(json(warning)) FROM \
         (SELECT warning FROM warnings WHERE warnings.run = runs.id ORDER BY seq)), \
-    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id), title, inputs";
+    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id), title, inputs, kind";
 
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     Ok(RunRow {
@@ -88,6 +93,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         seq: row.get(17)?,
         title: row.get(18)?,
         inputs: from_json(row, 19)?,
+        kind: row.get(20)?,
     })
 }
 
@@ -119,11 +125,11 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             .prepare_cached(
                 "INSERT INTO runs (id, playbook, status, invocation_id, event, depth, safe_mode, directory,
                                    artifacts_directory, started_at, request, title, inputs, payload,
-                                   concurrency_group, root)
+                                   concurrency_group, root, kind, outermost)
                  VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                         coalesce((SELECT root FROM runs WHERE id = ?15), ?15, ?1))",
+                         coalesce((SELECT root FROM runs WHERE id = ?15), ?15, ?1), ?16, ?17)",
             )?
-            .execute((
+            .execute(params![
                 applied.run,
                 &plan.name,
                 &options.invocation,
@@ -139,7 +145,10 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 payload,
                 group,
                 options.parent.as_ref().map(RunId::as_str),
-            ))?;
+                plan.kind.as_str(),
+                // The run of a step has an invocation of its own, although a chain's run is around it.
+                options.depth == 0 || options.step.is_some(),
+            ])?;
         return Ok(());
     }
     if let Event::RunOverridden { by, why, .. } = applied.event {
@@ -239,7 +248,7 @@ mod tests {
         assert!(cleared[0].contains("runs_to_be_cleared (playbook=? AND request=?)"), "{cleared:?}");
         let decisive = plan(super::super::invocations::DECISIVE);
         let index =
-            "runs_by_invocation_and_reason (invocation_id=? AND depth=? AND status=? AND reason_code=?)";
+            "runs_by_invocation_and_reason (invocation_id=? AND outermost=? AND status=? AND reason_code=?)";
         assert!(decisive.len() == 1 && decisive[0].contains(index), "{decisive:?}");
     }
 }

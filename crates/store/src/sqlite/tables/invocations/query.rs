@@ -11,7 +11,7 @@ use crate::sqlite::tables::{from_json, optional_word, word};
 
 const COLUMNS: &str = "id, name, skill, prompt, started_by, started_at, ended_at, ended_by_hand, status, health, \
     reason_code, reason_summary, reason_evidence, decisive_run, \
-    running, waiting, completed, failed, timed_out, aborted, cancelled";
+    running, waiting, completed, failed, timed_out, aborted, cancelled, chain_run_id, step_index";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<InvocationRow> {
     let mut counts = [0; 7];
@@ -37,6 +37,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InvocationRow> {
         },
         decisive_run: row.get::<_, Option<String>>(13)?.map(RunId::from_stored),
         counts,
+        chain_run_id: row.get::<_, Option<String>>(21)?.map(RunId::from_stored),
+        step_index: row.get(22)?,
     })
 }
 

@@ -70,7 +70,7 @@ pub(super) fn settle(
 
 /// The newest run of an invocation with this status and reason.
 pub(crate) const DECISIVE: &str = "SELECT id, reason_summary, reason_evidence, coalesce(ended_at, started_at) FROM runs
-    WHERE invocation_id = ?1 AND depth = 0 AND status = ?2 AND reason_code = ?3 ORDER BY ended_at DESC LIMIT 1";
+    WHERE invocation_id = ?1 AND outermost = 1 AND status = ?2 AND reason_code = ?3 ORDER BY ended_at DESC LIMIT 1";
 
 /// The run that speaks for an invocation: of those with the worst status the one that ended last; of those that
 /// completed, one that did nothing, was overridden or warned before one that is fine. A run that has not ended has no reason.

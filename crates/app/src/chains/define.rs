@@ -1,0 +1,104 @@
+//! Activates definitions, and pauses, resumes, disables and enables chains.
+
+use std::path::{Path, PathBuf};
+
+use escrow_model::{ChainStatus, Plan, hex};
+use escrow_runtime::now_ms;
+use escrow_runtime::playbook_file::{self, Directories};
+use escrow_store::{ChainDefined, ChainRow, DefineChain};
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::diagnosed::Diagnosed;
+use crate::error::Error;
+use crate::playbooks::{bad_file, unreadable};
+
+/// A definition that was activated.
+#[derive(Debug)]
+pub struct Definition {
+    pub defined: ChainDefined,
+    pub plan: Plan,
+    pub warnings: Diagnosed,
+}
+
+/// Reads a chain file and makes it the active definition of its chain. Runs that are under way keep the one that they
+/// began with.
+pub async fn define(app: &App, path: &Path, directory: &Path) -> Result<Definition, Error> {
+    let LoadedChain { plan, text, warnings } = load(path, directory)?;
+    let wanted = DefineChain {
+        name: plan.name.clone(),
+        definition: escrow_playbook::chain_definition(&text),
+        sha256: digest_of(&text),
+        text,
+        file: absolute(path).display().to_string(),
+        directory: absolute(directory).display().to_string(),
+        by: app.actor(),
+        at: now_ms(),
+    };
+    let defined = app.records()?.define_chain(&wanted).await?;
+    Ok(Definition { defined, plan, warnings })
+}
+
+/// A chain without errors.
+#[derive(Debug)]
+pub(crate) struct LoadedChain {
+    pub(crate) plan: Plan,
+    pub(crate) text: String,
+    pub(crate) warnings: Diagnosed,
+}
+
+/// Reads a chain file with the playbooks of its steps, or reports every problem in them.
+pub(crate) fn load(path: &Path, directory: &Path) -> Result<LoadedChain, Error> {
+    let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
+    compile(path, &bytes, directory)
+}
+
+/// Compiles the text of a chain, as it is stored or as its file has it.
+pub(crate) fn compile(path: &Path, bytes: &[u8], directory: &Path) -> Result<LoadedChain, Error> {
+    let reading = playbook_file::read_chain(path, bytes, Directories::both(directory));
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
+    match reading.plan {
+        Some(plan) => Ok(LoadedChain { plan, text, warnings: diagnosed }),
+        None => Err(bad_file("bad_chain", path, diagnosed, reading.omitted_errors)),
+    }
+}
+
+pub(crate) fn digest_of(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Its trigger does not fire it any more; a person may.
+pub async fn pause(app: &App, name: &str) -> Result<ChainRow, Error> {
+    set(app, name, ChainStatus::Paused).await
+}
+
+/// Its trigger fires it again.
+pub async fn resume(app: &App, name: &str) -> Result<ChainRow, Error> {
+    let row = super::find(app, name).await?;
+    if row.status == ChainStatus::Disabled {
+        return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
+            .help(format!("`escrow chain enable {name}` enables it")));
+    }
+    set(app, name, ChainStatus::Active).await
+}
+
+/// Nothing fires it any more.
+pub async fn disable(app: &App, name: &str) -> Result<ChainRow, Error> {
+    set(app, name, ChainStatus::Disabled).await
+}
+
+/// It is active again, whatever it was.
+pub async fn enable(app: &App, name: &str) -> Result<ChainRow, Error> {
+    set(app, name, ChainStatus::Active).await
+}
+
+async fn set(app: &App, name: &str, status: ChainStatus) -> Result<ChainRow, Error> {
+    super::find(app, name).await?;
+    let row = app.records()?.set_chain_status(name, status, now_ms()).await?;
+    row.ok_or_else(|| super::list::unknown(name))
+}
