@@ -1,11 +1,10 @@
 //! Chains: a trigger and steps that follow one another. A run of a chain is a run of a plan of its own kind.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::ids::derived;
-use crate::{InvocationId, RunId, StepCondition};
+use crate::{InvocationId, RunId, StepCondition, Trigger};
 
 /// What a plan was compiled from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,8 +35,8 @@ impl PlanKind {
 /// When a chain fires, and what happens when fires overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainRules {
-    /// As the file has it. `null` when the chain is fired by hand alone.
-    pub trigger: Value,
+    /// None when the chain is fired by hand alone.
+    pub trigger: Option<Trigger>,
     pub concurrency: ChainConcurrency,
     /// How many chains may fire one another in a row.
     pub max_depth: u32,

@@ -12,18 +12,18 @@ mod trigger;
 
 use std::rc::Rc;
 
-use escrow_model::{ChainConcurrency, ChainRules, CheckIndex, Field, Plan, PlanKind, ProviderSpec, Tree};
+use escrow_model::{
+    ChainConcurrency, ChainRules, CheckIndex, Field, Plan, PlanKind, ProviderSpec, Tree, Trigger,
+};
 
 use crate::decode::{self, Decoded, File};
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::source::Sources;
 use crate::yaml::{self, Entry, Node};
 use crate::{Reading, ReferenceResolver, file_kind, resolve, shape};
 
 pub(crate) use actions::ACTION_NAMES;
 pub use schedule::ScheduleClock;
-pub use trigger::{TriggerReading, read_trigger};
-
 use steps::DraftStep;
 
 /// The secret that actions on GitHub are granted.
@@ -56,6 +56,22 @@ pub fn chain_definition(text: &str) -> serde_json::Value {
     yaml::parse(text, &mut Diagnostics::default()).map(|root| root.json()).unwrap_or_default()
 }
 
+/// The result of reading a trigger.
+#[derive(Debug)]
+pub struct TriggerReading {
+    /// `None` when there are errors.
+    pub trigger: Option<Trigger>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the value of `trigger` by itself, in YAML or JSON.
+pub fn read_trigger(text: &str, file: &str) -> TriggerReading {
+    let mut found = Diagnostics::default();
+    let trigger = yaml::parse(text, &mut found).and_then(|node| trigger::decode(&node, &mut found));
+    let trigger = trigger.filter(|_| !found.has_errors());
+    TriggerReading { trigger, diagnostics: found.finish(text, file) }
+}
+
 fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
     let root = crate::parse(text, "a chain needs `steps:` with at least one step", found)?;
     if let Some(problem) = file_kind::not_a_chain(&root, file.name) {
@@ -71,9 +87,6 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         return None;
     }
     shape::validate_chain(&root, found);
-    if let Some(trigger) = root.get("trigger").filter(|trigger| !trigger.is_null()) {
-        trigger::decode(trigger, found);
-    }
     let steps = steps::decode(&root, found);
     if let Some(beyond) =
         root.get("steps").and_then(|steps| steps.list()).and_then(|steps| steps.get(STEPS_MAX))
@@ -92,7 +105,7 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         shape::validate_check(&step.check, file.catalog, found);
     }
     let mut decoded = decode::decode(&as_playbook(&root, &steps), file, found)?;
-    let trigger = root.get("trigger").map(|trigger| trigger.json()).unwrap_or_default();
+    let trigger = root.get("trigger").and_then(|node| trigger::decode(node, found));
     let concurrency =
         root.get("concurrency").and_then(|word| word.string()).and_then(ChainConcurrency::parse);
     let max_depth =

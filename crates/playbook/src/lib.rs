@@ -40,15 +40,15 @@ pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;
 
 // Chains, agent profiles, rules files and test files.
-pub use chain::{
-    ScheduleClock, TriggerReading, chain_definition, is_chain, read_chain, read_trigger,
-};
 pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use rules::{RulesReading, read_rules};
 pub use test_file::{
     Answers, CheckRef, Expectation, ExpectedCheck, MessageAct, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestMessage, TestReading, read_tests,
 };
+
+// Chains.
+pub use chain::{ScheduleClock, TriggerReading, chain_definition, is_chain, read_chain, read_trigger};
 
 // Diagnostics, and how a terminal shows them.
 pub use codes::{Code, DIAGNOSTICS, page};

@@ -13,10 +13,10 @@ use globset::Glob;
 use indexmap::IndexMap;
 
 use super::schedule::{self, ScheduleClock, ScheduleError};
-use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::suggest::did_you_mean;
-use crate::yaml::{self, Entry, Node};
+use crate::yaml::{Entry, Node};
 
 const SCHEDULE_KEYS: &[&str] = &["schedule", "timezone", "catch_up", "jitter"];
 const EVENT_KEYS: &[&str] = &["event", "filter", "paths", "debounce", "forks"];
@@ -55,22 +55,6 @@ const KNOWN_EVENTS: &[&str] = &[
     EventTrigger::RUN,
     EventTrigger::INVOCATION,
 ];
-
-/// The result of reading a trigger.
-#[derive(Debug)]
-pub struct TriggerReading {
-    /// `None` when there are errors.
-    pub trigger: Option<Trigger>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Reads the value of `trigger` by itself, in YAML or JSON.
-pub fn read_trigger(text: &str, file: &str) -> TriggerReading {
-    let mut found = Diagnostics::default();
-    let trigger = yaml::parse(text, &mut found).and_then(|node| decode(&node, &mut found));
-    let trigger = trigger.filter(|_| !found.has_errors());
-    TriggerReading { trigger, diagnostics: found.finish(text, file) }
-}
 
 /// Decodes the trigger and reports every problem. `None` when there are errors.
 pub(crate) fn decode(node: &Rc<Node>, found: &mut Diagnostics) -> Option<Trigger> {

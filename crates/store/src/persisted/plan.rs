@@ -7,7 +7,7 @@ use escrow_model::{
     Check, CheckIndex, ConcurrencyRule, Criticality, CriticalityOrigin, ExpectedArtifact, Expression, Field,
     Input, InputKind, Need, NestedPlaybook, NestedPlaybooks, OnConflict, Plan, PlanKind, ProviderName,
     Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret, SecretSource, Shell, Step, StepCondition,
-    StepWork, Text, Transition, Tree,
+    StepWork, Text, Transition, Tree, Trigger,
 };
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -27,6 +27,7 @@ persisted_as_is!(
     ProviderName,
     RuleCheck,
     Safety,
+    Trigger,
 );
 
 record!(PlanRecord for Plan {
@@ -67,7 +68,7 @@ impl Absent for PlanKind {
 }
 
 record!(ChainRulesRecord for ChainRules {
-    trigger: Value,
+    trigger: Option<Trigger> = default,
     concurrency: ChainConcurrency,
     max_depth: u32,
 });
