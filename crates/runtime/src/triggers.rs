@@ -18,6 +18,7 @@ pub mod schedule;
 pub mod webhook;
 
 use std::path::Path;
+use std::pin::Pin;
 
 use escrow_model::Millis;
 use escrow_store::{Fires, Queries, Recording, StoreError};
@@ -25,9 +26,12 @@ use thiserror::Error;
 
 use crate::cancellation::Cancellation;
 use crate::config::Settings;
-use crate::provider_world::LocalFuture;
+
 
 pub use event::{Origin, offer};
+
+/// What a look finds. It stays on its thread.
+pub type LookFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<Recording>, LookError>> + 'a>>;
 
 /// A kind of trigger.
 pub trait TriggerKind: Sync {
@@ -35,7 +39,7 @@ pub trait TriggerKind: Sync {
     fn name(&self) -> &'static str;
 
     /// Finds what has happened since the last look. Many kinds are told instead, and find nothing.
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LocalFuture<'a, Result<Vec<Recording>, LookError>> {
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
         let _ = looking;
         Box::pin(async { Ok(Vec::new()) })
     }

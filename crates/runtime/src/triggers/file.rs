@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use super::event::{Origin, offer};
-use super::{LookError, Looking, TriggerKind};
-use crate::provider_world::LocalFuture;
+use super::{LookError, LookFuture, Looking, TriggerKind};
+
 
 pub struct FileTrigger;
 
@@ -40,7 +40,7 @@ impl TriggerKind for FileTrigger {
         "file"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LocalFuture<'a, Result<Vec<Recording>, LookError>> {
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
         Box::pin(async move {
             let mut recordings = Vec::new();
             for armed in looking.fires.listeners(EventTrigger::FILE).await? {

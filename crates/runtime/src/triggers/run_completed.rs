@@ -5,8 +5,8 @@ use escrow_store::{CursorMove, EndedRun, OutcomeFilter, Recording, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::event::{Origin, offer};
-use super::{LookError, Looking, TriggerKind};
-use crate::provider_world::LocalFuture;
+use super::{LookFuture, Looking, TriggerKind};
+
 
 pub struct RunCompleted;
 
@@ -18,7 +18,7 @@ impl TriggerKind for RunCompleted {
         "run.completed"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LocalFuture<'a, Result<Vec<Recording>, LookError>> {
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
         Box::pin(async move {
             let listeners = looking.fires.listeners(EventTrigger::RUN).await?;
             // A cursor that stays behind costs one longer look later; ends before a definition never count.
@@ -63,7 +63,7 @@ async fn told(ended: &EndedRun, looking: &Looking<'_>) -> Result<Option<TriggerE
     fields.insert("summary".into(), json!(row.reason.as_ref().map(|reason| &reason.summary)));
     fields.insert("invocation_id".into(), json!(row.invocation_id));
     fields.insert("nested".into(), json!(row.depth > 0));
-    fields.insert("outcome".into(), outcome.map_or(Value::Null, |row| row.outcome.outcome.content()));
+    fields.insert("outcome".into(), outcome.map_or(Value::Null, |row| row.outcome.outcome.content));
     fields.insert("chain_run_id".into(), json!(ended.chain_run));
     Ok(Some(TriggerEvent {
         name: EventTrigger::RUN.to_owned(),

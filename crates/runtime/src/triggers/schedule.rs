@@ -10,8 +10,8 @@ use escrow_store::{ArmedTrigger, Handled, NewFire, Occurrence, Recording};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{LookError, Looking, TriggerKind};
-use crate::provider_world::LocalFuture;
+use super::{LookFuture, Looking, TriggerKind};
+
 
 pub struct ScheduleTrigger;
 
@@ -20,7 +20,7 @@ impl TriggerKind for ScheduleTrigger {
         "schedule"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LocalFuture<'a, Result<Vec<Recording>, LookError>> {
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
         Box::pin(async move {
             let due = looking.fires.due_schedules(looking.now_ms).await?;
             Ok(due.iter().filter_map(|armed| recording(armed, looking.now_ms)).collect())

@@ -42,7 +42,7 @@ impl Store {
     }
 }
 
-/// `None` for a run of a chain, and for one that was removed.
+/// `None` for a run of a chain or of a show, and for one that was removed.
 fn described(
     position: u64,
     run: &str,
@@ -52,7 +52,7 @@ fn described(
 ) -> Result<Option<EndedRun>, Trouble> {
     let found: Option<(bool, Option<String>)> = connection
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM chain_runs WHERE id = runs.id),
+            "SELECT runs.kind <> 'playbook',
                     (SELECT chain_runs.id FROM chain_runs WHERE chain_runs.id = runs.root)
              FROM runs WHERE runs.id = ?1",
         )?
