@@ -39,11 +39,8 @@ pub async fn tell(app: &App, notify: &Notify, directory: &Path) -> Result<Told, 
     let mut told = Told::default();
     for due in fires.claim_notifications(now, LEASE_MS).await? {
         let is_open = asked.iter().any(|one| one.key == due.notification.key);
-        let result = if is_open {
-            attempt(&due, notify, directory, app).await
-        } else {
-            DeliveryResult::Obsolete
-        };
+        let result =
+            if is_open { attempt(&due, notify, directory, app).await } else { DeliveryResult::Obsolete };
         match &result {
             DeliveryResult::Delivered => told.delivered += 1,
             DeliveryResult::Failed { .. } => told.failed += 1,

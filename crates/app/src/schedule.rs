@@ -60,6 +60,15 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Whether nothing happened.
+    pub fn is_quiet(&self) -> bool {
+        self.recorded.is_empty()
+            && self.accepted.is_empty()
+            && self.settled.is_empty()
+            && self.resumed.is_empty()
+            && self.problems.is_empty()
+    }
+
     fn absorb(&mut self, other: Pass) {
         self.recorded.extend(other.recorded);
         self.accepted.extend(other.accepted);
@@ -294,7 +303,13 @@ impl Scheduler {
         Ok(pass)
     }
 
-    async fn record(&self, now: Millis, scope: Scope, settings: &Settings, pass: &mut Pass) -> Result<(), Error> {
+    async fn record(
+        &self,
+        now: Millis,
+        scope: Scope,
+        settings: &Settings,
+        pass: &mut Pass,
+    ) -> Result<(), Error> {
         let app = self.app();
         let (fires, queries) = (app.fires()?, app.queries()?);
         let project = project(app);
@@ -361,7 +376,8 @@ impl Scheduler {
             return;
         }
         let ending = run.clone();
-        let hosted = self.driver.spawn(move |app: Arc<App>| async move { fires::replace(&app, &ending).await });
+        let hosted =
+            self.driver.spawn(move |app: Arc<App>| async move { fires::replace(&app, &ending).await });
         self.attend(hosted, move |hosted| {
             hosted.runs.remove(&run);
         });
@@ -410,11 +426,7 @@ impl Scheduler {
     }
 
     /// Waits for hosted work beside the loop, and wakes it.
-    fn attend(
-        &self,
-        work: crate::driver::Handle<()>,
-        done: impl FnOnce(&mut Hosted) + Send + 'static,
-    ) {
+    fn attend(&self, work: crate::driver::Handle<()>, done: impl FnOnce(&mut Hosted) + Send + 'static) {
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
             let outcome = work.join().await;

@@ -3,9 +3,9 @@
 //! **Invariant:** an accepted delivery is on the disk before it is answered, and one that is sent again fires nothing.
 
 use escrow_model::{Millis, hex};
-use escrow_runtime::config;
 use escrow_runtime::triggers::webhook::{self, Incoming, Refusal};
 use escrow_runtime::triggers::{Origin, offer};
+use escrow_runtime::{config, now_ms};
 use escrow_store::{Delivery, Recorded, Recording};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,12 +31,23 @@ pub fn has_any(app: &App) -> Result<bool, Error> {
 }
 
 /// Receives a request to `/hooks/NAME`. Headers have their names in any case.
-pub async fn receive(app: &App, name: &str, headers: &[(String, String)], body: &[u8], now: Millis) -> Answer {
+pub async fn receive(
+    app: &App,
+    name: &str,
+    headers: &[(String, String)],
+    body: &[u8],
+    now: Millis,
+) -> Answer {
     match accept(app, name, headers, body, now).await {
         Ok(answer) => answer,
         // The sender tries again later.
         Err(_) => answer(503, "unavailable", "the delivery could not be recorded; send it again"),
     }
+}
+
+/// [`receive`] by the clock of this machine.
+pub async fn receive_now(app: &App, name: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
+    receive(app, name, headers, body, now_ms()).await
 }
 
 async fn accept(
@@ -79,7 +90,10 @@ async fn accept(
                 .iter()
                 .map(|fire| json!({ "chain": fire.chain, "run_id": fire.run, "status": fire.status }))
                 .collect();
-            Answer { status: 202, body: json!({ "status": "accepted", "event": event.name, "fires": listed }) }
+            Answer {
+                status: 202,
+                body: json!({ "status": "accepted", "event": event.name, "fires": listed }),
+            }
         }
         Recorded::Duplicate | Recorded::Moved => {
             Answer { status: 200, body: json!({ "status": "duplicate", "fires": [] }) }

@@ -79,7 +79,8 @@ async fn run(mut command: Command, text: String, directory: &Path) -> Result<(),
 }
 
 async fn post(url: &str, text: String, cancellation: &Cancellation) -> Result<(), String> {
-    let header = |name: &str, value: &str| Header { name: name.into(), value: value.into(), has_secret: false };
+    let header =
+        |name: &str, value: &str| Header { name: name.into(), value: value.into(), has_secret: false };
     let call = Call {
         method: Method::Post,
         url: url.to_owned(),

@@ -27,7 +27,6 @@ use thiserror::Error;
 use crate::cancellation::Cancellation;
 use crate::config::Settings;
 
-
 pub use event::{Origin, offer};
 
 /// What a look finds. It stays on its thread.

@@ -1,6 +1,8 @@
 //! Fires of chains, the triggers that are armed for them, and how far each source of events was read.
 
-use escrow_model::{ChainConcurrency, ChainId, FireCode, FireStatus, Millis, RunId, TriggerRule, TriggerSource};
+use escrow_model::{
+    ChainConcurrency, ChainId, FireCode, FireStatus, Millis, RunId, TriggerRule, TriggerSource,
+};
 use serde_json::{Map, Value};
 
 use crate::chain_definition::ChainRow;

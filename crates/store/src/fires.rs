@@ -5,7 +5,8 @@ use escrow_model::{Millis, RunId};
 use crate::chain_definition::ChainRow;
 use crate::error::StoreError;
 use crate::fire::{
-    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded, Recording,
+    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded,
+    Recording,
 };
 use crate::journal::StoreFuture;
 use crate::notification::{DeliveryResult, DueNotification, Notification};
@@ -46,8 +47,12 @@ pub trait Fires: Send + Sync {
     fn fire_begun(&self, fire: u64, at: Millis) -> StoreFuture<'_, Result<(), StoreError>>;
 
     /// The run of an accepted fire cannot begin.
-    fn fire_failed<'a>(&'a self, fire: u64, why: &'a str, at: Millis)
-    -> StoreFuture<'a, Result<(), StoreError>>;
+    fn fire_failed<'a>(
+        &'a self,
+        fire: u64,
+        why: &'a str,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<(), StoreError>>;
 
     /// The fires that pass the filter, newest first.
     fn fires<'a>(&'a self, filter: &'a FireFilter) -> StoreFuture<'a, Result<Vec<FireRow>, StoreError>>;

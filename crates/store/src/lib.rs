@@ -69,8 +69,8 @@ mod verify;
 mod wait;
 mod watch;
 
-pub use journal::{Journal, StoreFuture};
 pub use fires::Fires;
+pub use journal::{Journal, StoreFuture};
 pub use queries::{LivenessJudge, Queries};
 pub use records::{Dismissing, Records};
 pub use sqlite::{Mode, Options, ReceiptLedger, Store};
@@ -104,8 +104,8 @@ pub use transition::TransitionRow;
 pub use wait::{GivenApproval, WaitRow};
 
 pub use fire::{
-    ArmChain, ArmSource, ArmedTrigger, CursorMove, Delivery, EndedRun, FireDecision, FireFilter, FireRow, FireRules,
-    Handled, NewFire, Occurrence, Recorded, Recording, Together,
+    ArmChain, ArmSource, ArmedTrigger, CursorMove, Delivery, EndedRun, FireDecision, FireFilter, FireRow,
+    FireRules, Handled, NewFire, Occurrence, Recorded, Recording, Together,
 };
 pub use notification::{DeliveryResult, DueNotification, Notification};
 

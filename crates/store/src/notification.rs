@@ -26,7 +26,10 @@ pub struct DueNotification {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryResult {
     Delivered,
-    Failed { why: String, next_at: Millis },
+    Failed {
+        why: String,
+        next_at: Millis,
+    },
     /// What it tells is settled.
     Obsolete,
 }

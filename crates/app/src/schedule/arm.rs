@@ -34,7 +34,8 @@ pub async fn arm(app: &App) -> Result<(), Error> {
 
 fn armed(row: ChainRow) -> ArmChain {
     let trigger = trigger_of(&row);
-    let (rule, sources) = trigger.map_or((TriggerRule::Any, Vec::new()), |trigger| (trigger.rule, trigger.sources));
+    let (rule, sources) =
+        trigger.map_or((TriggerRule::Any, Vec::new()), |trigger| (trigger.rule, trigger.sources));
     let sources = sources
         .into_iter()
         .map(|source| {
@@ -74,8 +75,6 @@ pub(super) fn would_be_armed(row: &ChainRow) -> Vec<ArmedTrigger> {
 fn trigger_of(row: &ChainRow) -> Option<Trigger> {
     let trigger = row.definition.get("trigger").filter(|trigger| !trigger.is_null())?;
     let trigger = read_trigger(&trigger.to_string(), &row.file).trigger?;
-    let by_hand = |source: &TriggerSource| {
-        matches!(source, TriggerSource::Event(event) if event.event == EventTrigger::MANUAL)
-    };
+    let by_hand = |source: &TriggerSource| matches!(source, TriggerSource::Event(event) if event.event == EventTrigger::MANUAL);
     (!trigger.sources.iter().all(by_hand)).then_some(trigger)
 }

@@ -29,7 +29,10 @@ fn occurrence(event: &TriggerEvent, origin: &Origin, armed: &ArmedTrigger) -> Op
     }
     let is_fork = event.fields.get(EventTrigger::FORK_FIELD) == Some(&Value::Bool(true));
     let refused = (is_fork && !trigger.forks).then(|| {
-        (FireCode::SkippedFork, "the pull request comes from a fork, and the trigger has no `forks: true`".to_owned())
+        (
+            FireCode::SkippedFork,
+            "the pull request comes from a fork, and the trigger has no `forks: true`".to_owned(),
+        )
     });
     let fire = NewFire {
         chain_id: armed.chain_id.clone(),

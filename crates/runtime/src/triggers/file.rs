@@ -19,7 +19,6 @@ use tokio::sync::Notify;
 use super::event::{Origin, offer};
 use super::{LookError, LookFuture, Looking, TriggerKind};
 
-
 pub struct FileTrigger;
 
 /// How many files and directories a look passes.
@@ -79,11 +78,7 @@ async fn look(armed: &ArmedTrigger, looking: &Looking<'_>) -> Result<Option<Reco
     }
     let event = changed(&before, &now, looking.now_ms);
     let occurrences = offer(&event, &Origin::default(), std::slice::from_ref(armed));
-    Ok(Some(Recording {
-        occurrences,
-        cursors: vec![CursorMove { name, from, to }],
-        ..Recording::default()
-    }))
+    Ok(Some(Recording { occurrences, cursors: vec![CursorMove { name, from, to }], ..Recording::default() }))
 }
 
 /// A trigger with other paths begins anew.
@@ -104,7 +99,8 @@ fn changed(before: &Snapshot, now: &Snapshot, at: Millis) -> TriggerEvent {
     paths.sort();
     let mut fields = Map::new();
     fields.insert("count".into(), json!(paths.len()));
-    for (name, mut list) in [("paths", paths), ("added", added), ("modified", modified), ("removed", removed)] {
+    for (name, mut list) in [("paths", paths), ("added", added), ("modified", modified), ("removed", removed)]
+    {
         list.truncate(NAMED_MAX);
         fields.insert(name.into(), json!(list));
     }
@@ -148,9 +144,13 @@ fn snapshot(root: &Path, globs: &[String]) -> Result<(Snapshot, Millis), String>
         if !found.is_file() || !set.is_match(&relative) {
             continue;
         }
-        let written = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let written =
+            found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         newest_ms = newest_ms.max(u64::try_from(written.as_millis()).unwrap_or(u64::MAX));
-        files.insert(relative.to_string_lossy().into_owned(), format!("{}:{}", found.len(), written.as_nanos()));
+        files.insert(
+            relative.to_string_lossy().into_owned(),
+            format!("{}:{}", found.len(), written.as_nanos()),
+        );
         if files.len() > FILES_MAX {
             return Err(format!("more than {FILES_MAX} files match; narrow `paths`"));
         }
@@ -182,13 +182,13 @@ pub struct FileWatch {
 impl FileWatch {
     /// `None` when the system cannot watch.
     pub fn start(root: &Path, wake: std::sync::Arc<Notify>) -> Option<FileWatch> {
-        let beneath_left_out = |path: &Path| {
-            path.components().any(|part| LEFT_OUT.iter().any(|name| part.as_os_str() == *name))
-        };
+        let beneath_left_out =
+            |path: &Path| path.components().any(|part| LEFT_OUT.iter().any(|name| part.as_os_str() == *name));
         let inside = root.to_owned();
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
-            let relative = |path: &PathBuf| path.strip_prefix(&inside).map(Path::to_owned).unwrap_or_default();
+            let relative =
+                |path: &PathBuf| path.strip_prefix(&inside).map(Path::to_owned).unwrap_or_default();
             if !event.paths.iter().all(|path| beneath_left_out(&relative(path))) {
                 wake.notify_one();
             }

@@ -93,8 +93,11 @@ pub(super) fn pull_fields(pull: &Value, fields: &mut Map<String, Value>) -> Opti
         ("labels", json!(labels)),
         ("fork", json!(fork)),
         // As the `github` provider reads an event.
-        ("pull_request", json!({ "number": number, "head": { "sha": head["sha"], "ref": head["ref"] },
-                                 "base": { "ref": base["ref"] } })),
+        (
+            "pull_request",
+            json!({ "number": number, "head": { "sha": head["sha"], "ref": head["ref"] },
+                                 "base": { "ref": base["ref"] } }),
+        ),
     ] {
         fields.insert(name.to_owned(), value);
     }
@@ -326,7 +329,8 @@ mod tests {
     #[test]
     fn issues_comments_pushes_and_checks_are_mapped() {
         let repository = json!({"full_name": "octo/app", "pushed_at": 1_790_000_000});
-        let issue = json!({"action": "opened", "repository": repository, "issue": {"number": 7, "title": "x"}});
+        let issue =
+            json!({"action": "opened", "repository": repository, "issue": {"number": 7, "title": "x"}});
         assert_eq!(check("issues", &issue).unwrap().name, "issue.created");
         let comment = json!({"action": "created", "repository": repository,
             "issue": {"number": 7, "pull_request": {}}, "comment": {"body": "/deploy", "user": {"login": "eve"}}});

@@ -14,7 +14,6 @@ use super::event::{Origin, offer};
 use super::{LookError, LookFuture, Looking, TriggerKind, github};
 use crate::http_client::{self, Call, Header, Method, Reach, Reply};
 
-
 pub struct GithubPoll;
 
 const PER_PAGE: usize = 100;
@@ -125,7 +124,11 @@ async fn changed(
             return Ok((Vec::new(), etag));
         }
         if reply.status != 200 {
-            return Err(LookError::Source(format!("GitHub answered {} for {}", reply.status, path_of(&path))));
+            return Err(LookError::Source(format!(
+                "GitHub answered {} for {}",
+                reply.status,
+                path_of(&path)
+            )));
         }
         if page == 1 {
             etag = reply.header("etag").map(str::to_owned);
@@ -186,7 +189,13 @@ async fn get(path: &str, etag: Option<&str>, looking: &Looking<'_>) -> Result<Re
 }
 
 /// What happened to an item after `since`.
-fn events(repo: &str, list: List, item: &Value, since: &str, now: Millis) -> Vec<(TriggerEvent, Option<String>)> {
+fn events(
+    repo: &str,
+    list: List,
+    item: &Value,
+    since: &str,
+    now: Millis,
+) -> Vec<(TriggerEvent, Option<String>)> {
     let after = |key: &str| item[key].as_str().filter(|at| *at > since);
     let mut told: Vec<(&str, &str)> = Vec::new();
     match list {
@@ -260,7 +269,10 @@ mod tests {
     use super::*;
 
     fn names(list: List, item: &Value) -> Vec<String> {
-        events("o/r", list, item, "2026-01-02T00:00:00Z", 7).into_iter().map(|(event, _)| event.name).collect()
+        events("o/r", list, item, "2026-01-02T00:00:00Z", 7)
+            .into_iter()
+            .map(|(event, _)| event.name)
+            .collect()
     }
 
     #[test]

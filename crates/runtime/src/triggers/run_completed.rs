@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::event::{Origin, offer};
 use super::{LookFuture, Looking, TriggerKind};
 
-
 pub struct RunCompleted;
 
 /// The name of the cursor.

@@ -139,7 +139,10 @@ fn from_others(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
 
 impl Incoming<'_> {
     fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     fn delivery(&self, header: &str) -> Result<String, Refusal> {

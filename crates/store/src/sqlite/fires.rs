@@ -21,7 +21,8 @@ use crate::chain_definition::ChainRow;
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::fire::{
-    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded, Recording,
+    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded,
+    Recording,
 };
 use crate::fires::Fires;
 use crate::journal::StoreFuture;
@@ -200,11 +201,15 @@ impl Fires for Store {
     }
 
     fn record<'a>(&'a self, recording: &'a Recording) -> StoreFuture<'a, Result<Recorded, StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, record::recording(recording.clone())).await })
+        Box::pin(
+            async move { self.write_async(Durability::Full, record::recording(recording.clone())).await },
+        )
     }
 
     fn record_fire<'a>(&'a self, fire: &'a NewFire) -> StoreFuture<'a, Result<FireRow, StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, record::recording_fire(fire.clone())).await })
+        Box::pin(
+            async move { self.write_async(Durability::Full, record::recording_fire(fire.clone())).await },
+        )
     }
 
     fn undecided(&self) -> StoreFuture<'_, Result<Vec<FireRow>, StoreError>> {
@@ -225,7 +230,9 @@ impl Fires for Store {
         why: &'a str,
         at: Millis,
     ) -> StoreFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, decide::failed(fire, why.to_owned(), at)).await })
+        Box::pin(
+            async move { self.write_async(Durability::Full, decide::failed(fire, why.to_owned(), at)).await },
+        )
     }
 
     fn fires<'a>(&'a self, filter: &'a FireFilter) -> StoreFuture<'a, Result<Vec<FireRow>, StoreError>> {
@@ -249,7 +256,9 @@ impl Fires for Store {
     }
 
     fn notify<'a>(&'a self, notifications: &'a [Notification]) -> StoreFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, outbox::keeping(notifications.to_vec())).await })
+        Box::pin(
+            async move { self.write_async(Durability::Full, outbox::keeping(notifications.to_vec())).await },
+        )
     }
 
     fn claim_notifications(
@@ -271,6 +280,8 @@ impl Fires for Store {
         result: &'a DeliveryResult,
         at: Millis,
     ) -> StoreFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, outbox::settling(id, result.clone(), at)).await })
+        Box::pin(
+            async move { self.write_async(Durability::Full, outbox::settling(id, result.clone(), at)).await },
+        )
     }
 }

@@ -91,7 +91,9 @@ pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), T
         connection.prepare_cached("DELETE FROM armed_triggers WHERE chain_id = ?1")?.execute([id])?;
         if before.iter().map(|one| &one.source).ne(chain.sources.iter().map(|one| &one.source)) {
             // Occurrences are counted by the position of their source.
-            connection.prepare_cached("DELETE FROM occurrences WHERE chain_id = ?1 AND used = 0")?.execute([id])?;
+            connection
+                .prepare_cached("DELETE FROM occurrences WHERE chain_id = ?1 AND used = 0")?
+                .execute([id])?;
         }
         let sources = match row.status {
             ChainStatus::Active => chain.sources.as_slice(),
@@ -99,7 +101,8 @@ pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), T
         };
         for (position, armed) in sources.iter().enumerate() {
             let same = before.iter().find(|one| one.source == armed.source);
-            let (anchor, after) = same.map_or((row.updated_at, row.updated_at), |one| (one.anchor, one.after));
+            let (anchor, after) =
+                same.map_or((row.updated_at, row.updated_at), |one| (one.anchor, one.after));
             let is_schedule = matches!(armed.source, TriggerSource::Schedule(_));
             connection
                 .prepare_cached(

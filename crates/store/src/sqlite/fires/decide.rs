@@ -152,9 +152,11 @@ fn wait(fire: &FireRow, code: FireCode, why: &str, connection: &Connection) -> R
     if fire.code == Some(code) && fire.reason.as_deref() == Some(why) {
         return Ok(fire.clone());
     }
-    connection
-        .prepare_cached("UPDATE fires SET reason_code = ?2, reason = ?3 WHERE id = ?1")?
-        .execute((fire.id, code.as_str(), why))?;
+    connection.prepare_cached("UPDATE fires SET reason_code = ?2, reason = ?3 WHERE id = ?1")?.execute((
+        fire.id,
+        code.as_str(),
+        why,
+    ))?;
     Ok(one(fire.id, connection)?)
 }
 
