@@ -78,12 +78,9 @@ pub(crate) async fn decide(app: &App, fire: &FireRow) -> Result<FireDecision, Er
 /// again.
 pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>, Error> {
     let fires = app.fires()?;
-    let chain = match app.queries()?.chain(&fire.chain).await? {
-        Some(chain) => chain,
-        None => {
-            fires.fire_failed(fire.id, "the chain is not defined any more", now_ms()).await?;
-            return Err(Error::author("unknown_chain", format!("no chain is called `{}`", fire.chain)));
-        }
+    let Some(chain) = app.queries()?.chain(&fire.chain).await? else {
+        fires.fire_failed(fire.id, "the chain is not defined any more", now_ms()).await?;
+        return Err(Error::author("unknown_chain", format!("no chain is called `{}`", fire.chain)));
     };
     let event = FireEvent { name: fire.event.clone(), payload: fire.payload.clone(), depth: fire.depth };
     match chains::begin_fire(app, &chain, &fire.key, event).await {

@@ -73,6 +73,13 @@ struct Process {
     begun: Option<FireRow>,
 }
 
+/// Which fire a process decides.
+#[derive(Clone, Copy)]
+enum Choice {
+    Any,
+    Oldest,
+}
+
 struct World {
     rng: Rng,
     store: Store,
@@ -184,7 +191,7 @@ impl World {
             0 | 1 => self.pass_time(),
             2 | 3 => self.receive()?,
             4 | 5 => self.look()?,
-            6..=8 => self.decide(process)?,
+            6..=8 => self.decide(process, Choice::Any)?,
             9 => self.begin(process)?,
             10 => self.mark(process)?,
             _ => self.end_one()?,
@@ -293,12 +300,15 @@ impl World {
     }
 
     /// Decides a fire that any process has recorded.
-    fn decide(&mut self, process: &mut Process) -> Result<(), String> {
+    fn decide(&mut self, process: &mut Process, choice: Choice) -> Result<(), String> {
         let undecided = self.store.undecided_fires().map_err(told)?;
         if process.accepted.is_some() || undecided.is_empty() {
             return Ok(());
         }
-        let fire = self.rng.pick(&undecided).clone();
+        let fire = match choice {
+            Choice::Any => self.rng.pick(&undecided).clone(),
+            Choice::Oldest => undecided[0].clone(),
+        };
         let concurrency = self
             .chains
             .iter()
@@ -405,7 +415,7 @@ impl World {
             if self.store.undecided_fires().map_err(told)?.is_empty() {
                 return Ok(());
             }
-            self.decide(&mut process)?;
+            self.decide(&mut process, Choice::Oldest)?;
             self.begin(&mut process)?;
             self.mark(&mut process)?;
             self.end_one()?;
@@ -477,5 +487,6 @@ fn holder() -> Holder {
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 fn told(error: escrow_store::StoreError) -> String {
-    error.to_string()
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
 }

@@ -40,7 +40,7 @@ pub enum FireOutcome {
 }
 
 /// A run of a chain that this process holds and has to drive.
-pub struct FiredRun(HeldRun);
+pub struct FiredRun(Box<HeldRun>);
 
 impl FiredRun {
     pub fn id(&self) -> &RunId {
@@ -86,7 +86,7 @@ pub async fn begin_fire(
         Ok(begin::Begun { run, lease, secrets, first_turn }) => {
             let beginning = Beginning::New(first_turn);
             let held = HeldRun { run, lease, journal, secrets, before: Vec::new(), beginning };
-            Ok(FireOutcome::Begun(FiredRun(held)))
+            Ok(FireOutcome::Begun(FiredRun(Box::new(held))))
         }
         Err(BeginError::AlreadyExists(id)) => Ok(FireOutcome::Known(id)),
         Err(error) => Err(begin_error(error)),
@@ -105,5 +105,5 @@ pub async fn fire(app: &App, name: &str, event: FireEvent) -> Result<Run, Error>
         return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
             .help(format!("`escrow chain enable {name}` enables it")));
     }
-    crate::fires::fire_by_hand(app, &chain, event).await
+    Box::pin(crate::fires::fire_by_hand(app, &chain, event)).await
 }

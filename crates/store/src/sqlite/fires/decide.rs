@@ -113,8 +113,10 @@ fn waiting(fire: &FireRow, side: Side, connection: &Connection) -> Result<Waitin
         Side::After => ">",
     };
     let sql = format!(
-        "SELECT count(*), (SELECT key FROM fires WHERE id = max(waiting.id)) FROM fires AS waiting
-         WHERE status IN ('recorded', 'accepted') AND status = 'recorded' AND +chain_id = ?1 AND id {compare} ?2"
+        "SELECT count(*), (SELECT newest.key FROM fires AS newest WHERE newest.id = (
+             SELECT max(id) FROM fires
+             WHERE status IN ('recorded', 'accepted') AND status = 'recorded' AND +chain_id = ?1 AND id {compare} ?2))
+         FROM fires WHERE status IN ('recorded', 'accepted') AND status = 'recorded' AND +chain_id = ?1 AND id {compare} ?2"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let found = statement.query_row((fire.chain_id.as_str(), fire.id), |row| {

@@ -172,9 +172,11 @@ fn occur(fire: &NewFire, together: Together, connection: &Connection) -> Result<
     let mut events = Vec::new();
     let (mut first, mut last, mut depth) = (u64::MAX, 0, 0);
     for position in 0..together.sources {
-        let found: Option<(String, u64, String, Map<String, Value>, u32)> = latest
+        let found = latest
             .query_row((fire.chain_id.as_str(), position), |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, from_json(row, 3)?, row.get(4)?))
+                let (key, at, event): (String, u64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let payload: Map<String, Value> = from_json(row, 3)?;
+                Ok((key, at, event, payload, row.get::<_, u32>(4)?))
             })
             .optional()?;
         let Some((key, at, event, payload, its_depth)) = found else { return Ok(None) };
