@@ -11,8 +11,6 @@
 //! **Invariant:** no SQL and no event of its own. Whatever a page shows is a value of `app`; whatever a form does is a
 //! use case of `app`. Text of runs reaches a page only through the templates, which escape it.
 
-#![expect(dead_code, reason = "the pages that need them follow")]
-
 mod action;
 mod answer;
 mod api;

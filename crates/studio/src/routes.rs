@@ -101,10 +101,12 @@ pub const ROUTES: &[Route] = &[
     page!(
         "/runs",
         "Runs, grouped by invocation",
-        ["status", "playbook", "invocation", "since", "limit", "q", "by"],
+        ["status", "playbook", "invocation", "since", "limit", "q", "by", "reason"],
         pages::runs::page
     ),
-    page!("/runs/{id}", "One run", [], pages::run::page),
+    page!("/runs/{id}", "One run", ["check", "export"], pages::run::page),
+    page!("/runs/{id}/logs/{check}", "What a check printed", ["attempt", "page", "raw"], pages::log::page),
+    page!("/runs/{id}/artifacts/{*path}", "A delivered file", ["view", "image"], pages::file::page),
     page!("/outcomes", "Outcomes", ["kind", "passed", "since", "limit"], pages::outcomes::page),
     page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
     page!("/effects", "Effects of external checks", ["run", "key"], pages::effects::page),
