@@ -12,6 +12,10 @@ test:
 test-harnesses *names:
     bash .ci/test-harnesses {{names}}
 
+# Drive Studio with a real Chromium: `just test-browser --screenshots` also draws the pictures of docs/studio (needs apt, npm)
+test-browser *arguments:
+    bash .ci/test-browser {{arguments}}
+
 # Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`
 simulate *arguments:
     cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}

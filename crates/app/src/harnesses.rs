@@ -8,12 +8,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use escrow_harness::install::{HOOK_FILES, HookFile, Installed, Problem, Uninstalled, hook_file};
-use escrow_protocol::envelope::LifecycleReceipt;
-use escrow_protocol::receipt::{Ledger as _, ReceiptQuery};
+use escrow_protocol::receipt::{Ledger as _, ReceiptQuery, gap_events};
 use escrow_protocol::vocabulary::ReceiptStatus;
 use escrow_runtime::canary::{self, Canary};
 use escrow_runtime::{harness_program, random_u64};
 use escrow_store::{Mode, ReceiptLedger};
+
+pub use escrow_protocol::envelope::LifecycleReceipt;
 
 use crate::error::Error;
 use crate::hooks;
@@ -179,9 +180,17 @@ pub fn uninstall(hosts: &[&'static HookFile], root: &Root) -> Result<Vec<Change>
     Ok(changes)
 }
 
+/// Whether the programs are started to ask for their versions, which takes a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    Ask,
+    Leave,
+}
+
 /// What is installed where, and what the hooks have left in the ledger.
 pub fn status(
     hosts: &[&'static HookFile],
+    versions: Versions,
     root: &Root,
     program: &Path,
     state: &StateDirectory,
@@ -190,7 +199,8 @@ pub fn status(
     let programs: Vec<_> = std::thread::scope(|scope| {
         let ask = |host: &'static HookFile| {
             let found = harness_program::find(host.host);
-            let version = found.as_deref().and_then(harness_program::version);
+            let asked = found.as_deref().filter(|_| versions == Versions::Ask);
+            let version = asked.and_then(harness_program::version);
             (found, version)
         };
         let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(move || ask(host))).collect();
@@ -320,6 +330,13 @@ pub fn receipts(
     receipts.reverse();
     receipts.truncate(limit);
     Ok(receipts)
+}
+
+/// How many receipts are missing between those that arrived.
+pub fn gaps(state: &StateDirectory) -> Result<usize, Error> {
+    let Some(mut ledger) = ledger(state)? else { return Ok(0) };
+    let gaps = gap_events(&mut ledger, &ReceiptQuery::default());
+    Ok(gaps.map_err(|error| Error::world("state", error.to_string()))?.len())
 }
 
 /// The ledger of the state, if there is one. Receipts that wait beside it are taken in first.

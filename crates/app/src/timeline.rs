@@ -8,6 +8,7 @@
 //! **Invariant:** independent of terminal, width, colour and clock. The same entries give the same items.
 
 mod cases;
+mod entry;
 mod fan;
 mod item;
 mod line;
@@ -22,6 +23,7 @@ use escrow_model::{Millis, Plan, ScopePath, ScopedCheck};
 use fan::Fan;
 
 pub use cases::{Case, CaseResult, RunCases};
+pub use entry::EntryWords;
 pub use fan::FanProgress;
 pub use item::{CheckScope, Item, Judged, Resolution, Retry, What};
 pub use line::{Line, Mark};

@@ -8,7 +8,7 @@
 //! **Invariant:** a viewer sees every entry behind its position, once and in order. One that reads slowly falls out of
 //! the broadcast and reads the store instead, so it holds no memory.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use escrow_model::RunId;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -173,17 +174,11 @@ impl Viewer {
     }
 }
 
-/// What is read of an entry for a brief event.
+/// What is read of an entry for a brief event. The name of an event is its only key.
 #[derive(Deserialize)]
 struct Head {
     at: u64,
-    event: EventHead,
-}
-
-#[derive(Deserialize)]
-struct EventHead {
-    #[serde(rename = "type")]
-    kind: String,
+    event: BTreeMap<String, IgnoredAny>,
 }
 
 fn event(entry: &FeedEntry, is_brief: bool) -> Event {
@@ -192,7 +187,7 @@ fn event(entry: &FeedEntry, is_brief: bool) -> Event {
     let data = if is_brief {
         let head: Option<Head> = serde_json::from_slice(&entry.bytes).ok();
         let at = head.as_ref().map(|head| escrow_model::rfc3339(head.at));
-        json!({ "run_id": run, "seq": seq, "at": at, "type": head.map(|head| head.event.kind) }).to_string()
+        json!({ "run_id": run, "seq": seq, "at": at, "type": head.and_then(|head| head.event.into_keys().next()) }).to_string()
     } else {
         // The stored bytes are JSON, and are sent as they are.
         let stored = String::from_utf8_lossy(&entry.bytes);

@@ -4,8 +4,6 @@ mod frame;
 mod marks;
 mod text;
 
-pub(crate) use frame::{Frame, Nav, bare};
-#[expect(unused_imports, reason = "the pages that need them follow")]
-pub(crate) use marks::{icon, icon_small, status, tag};
-#[expect(unused_imports, reason = "the pages that need them follow")]
-pub(crate) use text::{bytes, clipped, duration, id_short, ticked, when};
+pub(crate) use frame::{Frame, Nav, bare, whole};
+pub(crate) use marks::{Mark, icon, icon_small, status};
+pub(crate) use text::{anchor, clipped, code, duration, id_short, line, ticked, when};

@@ -11,14 +11,13 @@
 //! **Invariant:** no SQL and no event of its own. Whatever a page shows is a value of `app`; whatever a form does is a
 //! use case of `app`. Text of runs reaches a page only through the templates, which escape it.
 
-#![expect(dead_code, reason = "the pages that need them follow")]
-
 mod action;
 mod answer;
 mod api;
 mod assets;
 mod feed;
 mod guard;
+mod hooks;
 mod host;
 mod hosted;
 mod layout;
@@ -32,6 +31,7 @@ mod studio;
 mod view;
 mod visitor;
 
+pub use hooks::Hooks;
 pub use routes::{Access, ROUTES, Route, Verb};
 pub use server::{Serving, open, router};
 pub use settings::Settings;

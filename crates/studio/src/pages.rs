@@ -1,10 +1,15 @@
 //! The pages. Each is rendered on the server and readable without script.
 
 pub(crate) mod approvals;
+mod ask;
 pub(crate) mod attention;
+mod card;
 pub(crate) mod effects;
+mod empty;
+pub(crate) mod file;
 pub(crate) mod invocations;
 pub(crate) mod lifecycle;
+pub(crate) mod log;
 pub(crate) mod outcomes;
 pub(crate) mod run;
 pub(crate) mod runs;
@@ -12,10 +17,40 @@ pub(crate) mod runs;
 use axum::http::StatusCode;
 use axum::response::Response;
 use escrow_app::Error;
+use maud::{Markup, html};
 
 use crate::answer;
+use crate::view::View;
 
 pub(crate) fn not_found() -> Response {
     let error = Error::author("unknown_page", "there is no such page").help("the navigation lists them all");
     answer::failure(StatusCode::NOT_FOUND, &error, true)
+}
+
+/// The field that belongs to the session of the visitor.
+fn csrf(view: &View) -> Markup {
+    html! { input type="hidden" name="csrf" value=(view.visitor.form_token); }
+}
+
+/// A choice of a filter. What the address has is selected, also if the list does not have it.
+fn choice(view: &View, name: &str, label: &str, options: &[String]) -> Markup {
+    let current = view.get(name);
+    let unlisted = current.filter(|current| !options.iter().any(|option| option == current));
+    html! {
+        label.field {
+            span { (label) }
+            select name=(name) {
+                option value="any" { "any" }
+                @for option in options {
+                    option value=(option) selected[Some(option.as_str()) == current] { (option) }
+                }
+                @if let Some(other) = unlisted { option value=(other) selected { (other) } }
+            }
+        }
+    }
+}
+
+/// Spans of time that filters offer.
+fn spans() -> Vec<String> {
+    ["1h", "24h", "7d", "30d"].map(str::to_owned).to_vec()
 }

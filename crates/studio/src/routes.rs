@@ -8,7 +8,7 @@ use escrow_app::tokens::Role;
 
 use crate::hosted::hosted;
 use crate::studio::Studio;
-use crate::{action, api, assets, feed, pages};
+use crate::{action, api, assets, feed, hooks, pages};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -101,10 +101,12 @@ pub const ROUTES: &[Route] = &[
     page!(
         "/runs",
         "Runs, grouped by invocation",
-        ["status", "playbook", "invocation", "since", "limit", "q", "by"],
+        ["status", "playbook", "invocation", "since", "limit", "q", "by", "reason"],
         pages::runs::page
     ),
-    page!("/runs/{id}", "One run", [], pages::run::page),
+    page!("/runs/{id}", "One run", ["check", "export"], pages::run::page),
+    page!("/runs/{id}/logs/{check}", "What a check printed", ["attempt", "page", "raw"], pages::log::page),
+    page!("/runs/{id}/artifacts/{*path}", "A delivered file", ["view", "image"], pages::file::page),
     page!("/outcomes", "Outcomes", ["kind", "passed", "since", "limit"], pages::outcomes::page),
     page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
     page!("/effects", "Effects of external checks", ["run", "key"], pages::effects::page),
@@ -202,6 +204,15 @@ pub const ROUTES: &[Route] = &[
         ["note"],
         action::dismiss
     ),
+    Route {
+        verb: Verb::Post,
+        path: "/hooks/{name}",
+        access: Access::Own,
+        content: Content::Document,
+        summary: "Receive a signed webhook",
+        fields: &[],
+        mount: || post(hooks::receive),
+    },
     Route {
         verb: Verb::Post,
         path: "/sign-in",

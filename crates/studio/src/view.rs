@@ -112,6 +112,20 @@ impl View {
     }
 }
 
+/// One part of a path, with everything encoded that has a meaning in an address.
+pub(crate) fn encoded(part: &str) -> String {
+    let mut text = String::new();
+    for byte in part.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(char::from(byte))
+            }
+            other => text.push_str(&format!("%{other:02X}")),
+        }
+    }
+    text
+}
+
 /// A path with a query, encoded.
 pub(crate) fn address(path: &str, query: &BTreeMap<String, String>) -> String {
     if query.is_empty() {

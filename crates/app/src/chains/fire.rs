@@ -107,8 +107,5 @@ pub async fn fire(app: &App, name: &str, event: FireEvent) -> Result<Run, Error>
         return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
             .help(format!("`escrow chain enable {name}` enables it")));
     }
-    match begin_fire(app, &chain, &fire_key()?, event).await? {
-        FireOutcome::Begun(fired) => drive(app, fired).await,
-        FireOutcome::Known(id) => crate::runs::replay_of(&*app.queries()?, &id).await,
-    }
+    Box::pin(crate::fires::fire_by_hand(app, &chain, event)).await
 }

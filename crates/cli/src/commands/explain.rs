@@ -1,9 +1,8 @@
 //! `escrow explain`: why a run or a check ended the way it did; or what a code means.
 
 use escrow_app::Error;
+use escrow_app::explain::account;
 use escrow_app::runs::entries;
-use escrow_engine::{ExplainError, Question};
-use escrow_model::ScopePath;
 use serde_json::json;
 
 use crate::arguments::{ExplainArguments, Output, Shared};
@@ -22,17 +21,8 @@ pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &
         let failure = Error::from(error);
         failure.help("`escrow runs` lists runs; codes look like `E0102` or `run.failed.missing_artifact`")
     })?;
-    let question = arguments.check.as_deref().map(read_question).transpose()?;
     let journal = entries(&*queries, &row).await?;
-    let account = escrow_engine::explain(&journal, question.as_ref()).map_err(|error| match error {
-        ExplainError::Replay(error) => {
-            Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
-        }
-        ExplainError::NoSuchCheck(_) | ExplainError::NoSuchItem { .. } => {
-            Error::author("unknown_check", error.to_string())
-                .help(format!("`escrow runs show {}` lists them", row.id))
-        }
-    })?;
+    let account = account(&row, &journal, arguments.check.as_deref())?;
     match ui.output() {
         Output::Human => ui.page(&show_account(&account, ui.page)),
         Output::Json | Output::Jsonl => drop(ui.data(&json!(account))),
@@ -65,19 +55,6 @@ fn explain_code(code: &str, ui: &Ui) -> Result<Exit, Error> {
         Output::Json | Output::Jsonl => drop(ui.data(&json!({ "code": code, "page": page }))),
     }
     Ok(Exit::Completed)
-}
-
-/// `review`, `review[2]`, `review[2][0]`.
-fn read_question(text: &str) -> Result<Question, Error> {
-    let Some((check, items)) = text.split_once('[') else {
-        return Ok(Question { check: text.to_owned(), scope: None });
-    };
-    let indices: Option<Vec<u32>> =
-        items.split('[').map(|item| item.strip_suffix(']').and_then(|index| index.parse().ok())).collect();
-    let indices = indices.ok_or_else(|| {
-        Error::author("usage", format!("`{text}` is not a check or an item of one")).help("write `CHECK[2]`")
-    })?;
-    Ok(Question { check: check.to_owned(), scope: Some(ScopePath::new(indices)) })
 }
 
 #[cfg(test)]

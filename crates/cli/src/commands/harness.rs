@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use escrow_app::harnesses::{self, Change, ChangeKind, Diagnosis, HostStatus, Root, Scope};
+use escrow_app::harnesses::{self, Change, ChangeKind, Diagnosis, HostStatus, Root, Scope, Versions};
 use escrow_app::{Error, StateDirectory};
 use escrow_model::rfc3339;
 use escrow_protocol::envelope::LifecycleReceipt;
@@ -30,7 +30,7 @@ pub(crate) fn harness(arguments: &HarnessArguments, shared: &Shared, ui: &Ui) ->
         HarnessAction::Status(target) => {
             let hosts = harnesses::hosts(target.host.as_deref())?;
             let state = StateDirectory::find(shared.state.as_deref())?;
-            let all = harnesses::status(&hosts, &root(target)?, &program()?, &state)?;
+            let all = harnesses::status(&hosts, Versions::Ask, &root(target)?, &program()?, &state)?;
             show(&all, ui);
         }
         HarnessAction::Doctor(target) => {

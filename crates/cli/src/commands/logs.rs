@@ -3,12 +3,11 @@
 mod follow;
 mod page;
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
 
-use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
-use escrow_app::{Error, runs};
+use escrow_app::logs::Printed;
+use escrow_app::timeline::RunStart;
+use escrow_app::{Error, logs, runs};
 use escrow_engine::Run;
 use escrow_store::RunRow;
 use serde_json::{Value, json};
@@ -40,13 +39,12 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
     if let Some(name) = arguments.check.as_ref().filter(|name| name.contains('[')) {
         expect_item(name, &runs::replay(&*queries, &row).await?, &row)?;
     }
-    for item in Timeline::new(start.plan).read(&entries) {
-        let What::AttemptAnswered { of, attempt, answer, .. } = item.what else { continue };
-        let is_wanted = |name: &String| name == of.check || *name == of.to_string();
+    for attempt in logs::printed(&entries, &spool) {
+        let is_wanted = |name: &String| name == attempt.of.check || *name == attempt.of.to_string();
         if !arguments.check.as_ref().is_none_or(is_wanted) {
             continue;
         }
-        let printed = Attempt { of, number: attempt, answer, spool: &spool };
+        let printed = Attempt(&attempt);
         if ui.output() != Output::Human {
             documents.extend(printed.documents(arguments));
         } else if !ui.is_written(printed.write(arguments, &mut out)) {
@@ -93,13 +91,7 @@ fn expect_item(name: &str, run: &Run, row: &RunRow) -> Result<(), Error> {
 /// How much of the end of a stream a document holds. The file has all of it.
 const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 
-struct Attempt<'a> {
-    of: CheckScope<'a>,
-    number: u32,
-    answer: &'a escrow_model::Answer,
-    /// The files of an imported run are here, not where they were when it ran.
-    spool: &'a Path,
-}
+struct Attempt<'a>(&'a Printed<'a>);
 
 impl Attempt<'_> {
     fn write<W: Write>(&self, arguments: &LogsArguments, out: &mut Page<W>) -> io::Result<()> {
@@ -107,46 +99,33 @@ impl Attempt<'_> {
         for stream in streams {
             // One stream of one check is wanted as it is, for pipes.
             let bare = arguments.check.is_some() && streams.len() == 1;
-            if !bare && self.has(stream) {
+            if !bare && self.0.has(stream) {
                 out.begin_line()?;
-                writeln!(out, "{}", heading(&format!("── {} #{} {stream} ──", self.of, self.number)))?;
+                writeln!(out, "{}", heading(&format!("── {} #{} {stream} ──", self.0.of, self.0.attempt)))?;
             }
             self.copy(stream, out)?;
         }
         Ok(())
     }
 
-    fn has(&self, stream: &str) -> bool {
-        self.answer.record.contains_key(&format!("{stream}_file")) || !self.text(stream).is_empty()
-    }
-
     /// Copies what was printed, byte for byte: from the file, which has it all, or else from the journal.
     fn copy(&self, stream: &str, out: &mut impl Write) -> io::Result<()> {
-        if let Some(mut file) = self.file(stream) {
+        if let Some(mut file) = self.0.file(stream) {
             io::copy(&mut file, out)?;
             return Ok(());
         }
-        out.write_all(self.text(stream).as_bytes())
-    }
-
-    fn file(&self, stream: &str) -> Option<File> {
-        let path = self.answer.record.get(&format!("{stream}_file")).and_then(Value::as_str)?;
-        let here = Path::new(path).file_name().map(|name| self.spool.join(name));
-        File::open(path).ok().or_else(|| File::open(here?).ok())
+        out.write_all(self.0.text(stream).as_bytes())
     }
 
     /// One for each stream that has something.
     fn documents(&self, arguments: &LogsArguments) -> Vec<Value> {
         let document = |stream: &&str| {
-            let (text, truncated) = match self.file(stream) {
-                Some(file) => end_of(file).ok()?,
-                None => (self.text(stream), self.answer.record.get("truncated") == Some(&Value::Bool(true))),
-            };
+            let (text, truncated) = self.0.end(stream, DOCUMENT_BYTES_MAX).ok()?;
             (!text.is_empty()).then(|| {
                 json!({
-                    "check": self.of.check,
-                    "scope": self.of.scope.to_string(),
-                    "attempt": self.number,
+                    "check": self.0.of.check,
+                    "scope": self.0.of.scope.to_string(),
+                    "attempt": self.0.attempt,
                     "stream": stream,
                     "text": text,
                     "truncated": truncated,
@@ -154,20 +133,6 @@ impl Attempt<'_> {
             })
         };
         streams(arguments).iter().filter_map(document).collect()
-    }
-
-    fn text(&self, stream: &str) -> String {
-        match stream {
-            "stderr" => {
-                self.answer.record.get("stderr").and_then(Value::as_str).unwrap_or_default().to_owned()
-            }
-            _ => match (self.answer.record.get("stdout").and_then(Value::as_str), &self.answer.output) {
-                (Some(printed), _) => printed.to_owned(),
-                (None, Value::Null) => String::new(),
-                (None, Value::String(text)) => text.clone(),
-                (None, other) => other.to_string(),
-            },
-        }
     }
 }
 
@@ -177,13 +142,4 @@ fn streams(arguments: &LogsArguments) -> &'static [&'static str] {
         (_, true) => &["stderr"],
         (false, false) => &["stdout", "stderr"],
     }
-}
-
-/// The end of a file as text, and whether something stands before it.
-fn end_of(mut file: File) -> io::Result<(String, bool)> {
-    let before = file.metadata()?.len().saturating_sub(DOCUMENT_BYTES_MAX);
-    file.seek(SeekFrom::Start(before))?;
-    let mut bytes = Vec::new();
-    file.take(DOCUMENT_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), before > 0))
 }

@@ -165,6 +165,26 @@ fn head(title: &str) -> Markup {
     }
 }
 
+/// A page in one file, with its stylesheet inside: to be kept or sent.
+pub(crate) fn whole(title: &str, content: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Escrow" }
+                style { (PreEscaped(STYLE.text())) }
+            }
+            body {
+                (PreEscaped(SPRITE))
+                main.page id="main" { (content) }
+            }
+        }
+    }
+}
+
 /// A page without navigation: for errors, and before a visitor is known.
 pub(crate) fn bare(title: &str, content: &Markup) -> Markup {
     html! {

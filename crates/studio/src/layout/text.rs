@@ -43,11 +43,6 @@ pub(crate) fn duration(ms: u64) -> String {
     words::duration_words(ms)
 }
 
-/// `812 bytes`, `4.0 KB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    words::bytes_words(bytes)
-}
-
 /// The beginning of an id, where a row has no room for all of it.
 pub(crate) fn id_short(id: &str) -> String {
     if id.len() <= 10 { id.to_owned() } else { format!("{}…", id.get(..9).unwrap_or(id)) }
@@ -60,4 +55,50 @@ pub(crate) fn clipped(text: &str, length_max: usize) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// One line of text from a run: nothing in it reorders or hides what stands around it.
+pub(crate) fn line(text: &str) -> String {
+    words::printable(text)
+}
+
+/// The same, as code.
+pub(crate) fn code(text: &str) -> Markup {
+    html! { code { (line(text)) } }
+}
+
+/// An id of this page, made of the name of a check, an artifact or an effect. Different names give different ids.
+pub(crate) fn anchor(kind: &str, name: &str) -> String {
+    let mut id = format!("{kind}-");
+    for c in name.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.' => id.push(c),
+            '_' => id.push_str("__"),
+            other => id.push_str(&format!("_{:x}_", u32::from(other))),
+        }
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_become_code_and_everything_is_escaped() {
+        assert_eq!(ticked("`a<b` is <i>").into_string(), "<code>a&lt;b</code> is &lt;i&gt;");
+        assert_eq!(ticked("one ` left").into_string(), "one ` left");
+    }
+
+    #[test]
+    fn times_are_said_relative_to_now() {
+        assert_eq!(ago(0, 5_000), "5 s ago");
+        assert_eq!(ago(7_200_000, 0), "in 2 h");
+    }
+
+    #[test]
+    fn names_that_differ_have_ids_that_differ() {
+        assert_eq!(anchor("check", "lint[2]"), "check-lint_5b_2_5d_");
+        assert_ne!(anchor("check", "a b"), anchor("check", "a_20_b"));
+    }
 }

@@ -1,13 +1,243 @@
-//! Attention.
+//! Attention: what needs a person, grouped by cause.
 
+use std::collections::BTreeMap;
+
+use escrow_app::attention::{AttentionItem, AttentionKind, items};
+use escrow_app::request_words::command_words;
+use escrow_app::runs::{RunFilter, RunRow};
+use escrow_app::{documents, now_ms, words};
+use escrow_model::{Millis, WaitKind};
 use maud::{Markup, html};
 
+use super::{csrf, empty};
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav};
+use crate::layout::{Frame, Nav, clipped, icon, id_short, line, ticked, when};
 use crate::view::View;
+
+/// Causes of one group that are listed; the others are counted.
+const CAUSES_MAX: usize = 100;
+
+/// Runs of a playbook that the small plot of a cause looks at.
+const PLOTTED: usize = 10;
+
+/// The groups of the page, the most urgent first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Waiting,
+    Interrupted,
+    Failed,
+    Warned,
+}
+
+impl Group {
+    const ALL: [Group; 4] = [Group::Waiting, Group::Interrupted, Group::Failed, Group::Warned];
+
+    fn of(kind: AttentionKind) -> Group {
+        match kind {
+            AttentionKind::Waiting => Group::Waiting,
+            AttentionKind::Interrupted => Group::Interrupted,
+            AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => Group::Failed,
+            AttentionKind::Warning => Group::Warned,
+        }
+    }
+
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Group::Waiting => ("g-waiting", "Waits for you", "the run continues when it is decided"),
+            Group::Interrupted => ("g-interrupted", "Interrupted", "should be running, and is not"),
+            Group::Failed => ("g-failed", "Failed", "by cause; a later run that completes clears its cause"),
+            Group::Warned => ("g-warned", "Delivered with warnings", "an optional artifact is missing"),
+        }
+    }
+}
 
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let content = html! { div.head { div.grow { h1 { "Attention" } } } };
-    Ok(frame.page(&view, Nav::Attention, "Attention", &content))
+    let queries = view.queries()?;
+    let since = view.since()?.unwrap_or(0);
+    let mut all = items(&*queries).await?;
+    all.retain(|item| item.last_at >= since);
+    let dismissed = all.iter().filter(|item| item.dismissed.is_some()).count();
+    all.retain(|item| view.has("all") || item.dismissed.is_none());
+    let newest = queries.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).await?;
+    if newest.is_empty() && all.is_empty() {
+        return Ok(frame.page(&view, Nav::Attention, "Nothing has run yet", &empty::hello()));
+    }
+    let mut recent: BTreeMap<String, Vec<RunRow>> = BTreeMap::new();
+    for item in &all {
+        if !recent.contains_key(&item.playbook) {
+            let playbook = Some(item.playbook.clone());
+            let filter = RunFilter { playbook, limit: Some(PLOTTED), ..RunFilter::default() };
+            recent.insert(item.playbook.clone(), queries.runs(&filter).await?);
+        }
+    }
+    let title = match all.len() {
+        0 => "Nothing needs you".to_owned(),
+        1 => "1 cause needs you".to_owned(),
+        number => format!("{number} causes need you"),
+    };
+    let now = now_ms();
+    let content = html! {
+        div.head {
+            div.grow {
+                h1 data-live="title" { (title) }
+                p { "Causes go away when the work succeeds. The same in a shell: " code { "escrow attention" } }
+            }
+            div.btns {
+                @if view.has("all") { a.btn href=(view.with(&[("all", None)])) { "Hide dismissed" } }
+                @else if dismissed > 0 { a.btn href=(view.with(&[("all", Some("1"))])) { "Dismissed (" (dismissed) ")" } }
+            }
+        }
+        div data-live-list="causes" {
+        @for group in Group::ALL {
+            @let of_group: Vec<&AttentionItem> = all.iter().filter(|item| Group::of(item.kind) == group).collect();
+            @if !of_group.is_empty() {
+                @let (id, name, about) = group.words();
+                section.group aria-labelledby=(id) {
+                    h2 id=(id) { (name) " " span.count { (of_group.len()) } " " small { (about) } }
+                    ul.box.causes {
+                        @for item in of_group.iter().take(CAUSES_MAX) {
+                            (cause(&view, item, recent.get(&item.playbook).map_or(&[], Vec::as_slice), now))
+                        }
+                    }
+                    @if of_group.len() > CAUSES_MAX { p.small.dim { "and " (of_group.len() - CAUSES_MAX) " more: " code { "escrow attention --limit 10000" } } }
+                }
+            }
+        }
+        }
+        @if all.is_empty() {
+            p.sub { "No run failed, waits or was interrupted. " a href="/runs" { "Every run" } }
+        }
+    };
+    Ok(frame.page(&view, Nav::Attention, &title, &content))
+}
+
+fn looks(item: &AttentionItem) -> (&'static str, &'static str) {
+    let is_unknown = item.wait.as_ref().is_some_and(|wait| wait.kind == WaitKind::UnknownEffect);
+    match item.kind {
+        AttentionKind::Waiting if is_unknown => ("unk", "unk"),
+        AttentionKind::Waiting => ("wait", "wait"),
+        AttentionKind::Interrupted => ("gone", "unk"),
+        AttentionKind::Failed => ("bad", "bad"),
+        AttentionKind::TimedOut => ("clock", "bad"),
+        AttentionKind::Aborted => ("block", "bad"),
+        AttentionKind::Warning => ("warn", "warn"),
+    }
+}
+
+fn cause(view: &View, item: &AttentionItem, recent: &[RunRow], now: Millis) -> Markup {
+    let (shape, tone) = looks(item);
+    let run = item.runs.first().map_or(String::new(), ToString::to_string);
+    let place = item.subject.as_ref().map(|subject| format!(" · {}", line(&subject.id))).unwrap_or_default();
+    let link = match &item.wait {
+        Some(wait) if wait.kind != WaitKind::Nested => format!("/runs/{run}#{}", wait.id),
+        Some(_) | None => format!("/runs/{run}#why"),
+    };
+    html! {
+        li.cause id=(item.fingerprint) data-row="" data-failure=[(tone == "bad").then_some("")] {
+            (icon(shape, tone))
+            div {
+                h3 { a href=(link) { (ticked(&headline(item))) } }
+                @if let Some(say) = said(item, now) { p.say { (say) } }
+                p.meta {
+                    span { (line(&item.playbook)) (place) }
+                    @if let Some(title) = &item.title { span { (line(title)) } }
+                    @if let Some(code) = &item.reason_code { a.code href=(link) { (code) } }
+                    @else { span.code { "interrupted" } }
+                    span { (when(item.last_at, now)) }
+                    a.id href={ "/runs/" (run) } { (id_short(&run)) }
+                }
+                @if let Some(seen) = &item.dismissed {
+                    p.meta { span { "dismissed" @if let Some(by) = &seen.by { " by " (line(by)) } ": " (line(&seen.note)) } }
+                }
+            }
+            (occurrences(item, recent, tone))
+            div.acts { (acts(view, item, &run, &link, now)) }
+        }
+    }
+}
+
+fn headline(item: &AttentionItem) -> String {
+    let place = item.wait.as_ref().map(|wait| wait.place.clone()).unwrap_or_default();
+    match item.wait.as_ref().map(|wait| wait.kind) {
+        Some(WaitKind::Approval) => format!("`{place}` asks for your approval"),
+        Some(WaitKind::UnknownEffect) => format!("`{place}` may or may not have taken effect"),
+        Some(WaitKind::Input | WaitKind::Nested) | None if item.kind == AttentionKind::Interrupted => {
+            "The process that drove it is gone".to_owned()
+        }
+        Some(WaitKind::Input | WaitKind::Nested) | None => item.summary.clone(),
+    }
+}
+
+/// The line below the headline: the exact command, or what is known besides.
+fn said(item: &AttentionItem, now: Millis) -> Option<Markup> {
+    let Some(wait) = &item.wait else {
+        let is_shown = item.kind == AttentionKind::Interrupted;
+        return is_shown.then(|| html! { "What is confirmed is not repeated." });
+    };
+    let command = wait.subject.as_ref().and_then(|subject| command_words(&subject.request));
+    let expiry = wait.expires_at.map(|at| html! { " Expires " (when(at, now)) "." });
+    if wait.has_recorded_decision {
+        return Some(html! { "A decision is recorded; the run acts on it when it is resumed." });
+    }
+    match (wait.kind, command) {
+        (WaitKind::Approval | WaitKind::UnknownEffect, Some(command)) => {
+            Some(html! { code { (clipped(&command, 200)) } (expiry.unwrap_or_default()) })
+        }
+        (WaitKind::UnknownEffect, None) => Some(html! { "It was cut off, and is not repeated by itself." }),
+        (WaitKind::Approval | WaitKind::Input | WaitKind::Nested, _) => expiry,
+    }
+}
+
+/// How often among the last runs of the playbook, with a small plot.
+fn occurrences(item: &AttentionItem, recent: &[RunRow], tone: &str) -> Markup {
+    let is_hit = |row: &RunRow| {
+        item.runs.contains(&row.id)
+            || (item.reason_code.is_some()
+                && row.reason.as_ref().map(|reason| reason.code.as_str()) == item.reason_code.as_deref()
+                && row.reason.as_ref().and_then(|reason| reason.evidence.first()).map(|one| one.id.as_str())
+                    == item.subject.as_ref().map(|subject| subject.id.as_str()))
+    };
+    let hits = recent.iter().filter(|row| is_hit(row)).count();
+    html! {
+        div.occ {
+            p { strong { (hits.max(1)) } " of " (words::count(recent.len().max(1), "run")) }
+            svg viewBox="0 0 117 14" preserveAspectRatio="xMaxYMid" aria-hidden="true" {
+                @for (place, row) in recent.iter().enumerate() {
+                    @let x = 108usize.saturating_sub(12 * place);
+                    @if is_hit(row) { rect class={ "p " (tone) } x=(x) y="1" width="9" height="12" rx="1.5" {} }
+                    @else { rect.o x=(x) y="4" width="9" height="6" rx="1.5" {} }
+                }
+            }
+        }
+    }
+}
+
+fn acts(view: &View, item: &AttentionItem, run: &str, link: &str, now: Millis) -> Markup {
+    let primary = match item.wait.as_ref().map(|wait| wait.kind) {
+        Some(WaitKind::Approval) => "Review and decide",
+        Some(WaitKind::Input) => "Answer",
+        Some(WaitKind::UnknownEffect) => "Say what happened",
+        Some(WaitKind::Nested) | None => "See why",
+    };
+    html! {
+        @if item.kind == AttentionKind::Interrupted {
+            form method="post" action={ "/api/runs/" (run) "/resume" } { (csrf(view)) button.btn.small.primary { "Resume" } }
+        } @else {
+            a class=(if item.wait.is_some() { "btn small primary" } else { "btn small" }) href=(link) { (primary) }
+        }
+        details.more-menu {
+            summary.btn.small.quiet aria-label={ "More for " (item.fingerprint) } { (icon("more", "")) }
+            div {
+                form.field method="post" action={ "/api/attention/" (item.fingerprint) "/dismiss" } {
+                    (csrf(view))
+                    label for={ "n-" (item.fingerprint) } { "Dismiss until it recurs" }
+                    input id={ "n-" (item.fingerprint) } name="note" type="text" placeholder="Note, such as a ticket" required;
+                    button.btn.small { "Dismiss" }
+                }
+                p.small.dim { "The same in a shell" }
+                code.cmd { (documents::next_command(item, now)) }
+            }
+        }
+    }
 }

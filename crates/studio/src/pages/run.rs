@@ -1,14 +1,211 @@
-//! One run.
+//! One run: its verdict first, then everything that supports it.
 
+mod agent;
+mod artifacts;
+mod checks;
+mod facts;
+mod graph;
+mod journal;
+mod timeline;
+mod verdict;
+mod why;
+
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_DISPOSITION;
+use axum::response::{IntoResponse, Response};
+use escrow_app::effects::{self, EffectQuery, EffectRow};
+use escrow_app::explain::{Account, account};
+use escrow_app::messages::WaitRow;
+use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
+use escrow_app::runs::{CheckReport, Run, RunRow, StoredEntry, entries, is_driven, replay};
+use escrow_app::{Error, now_ms};
+use escrow_model::{Criticality, Entry, Millis, RunStatus, WaitKind};
 use maud::{Markup, html};
 
+use super::{ask, card};
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav};
+use crate::layout::{Frame, Mark, Nav, anchor, duration, line, whole};
 use crate::view::View;
 
-pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
+/// Outcomes that are shown as cards.
+const CARDS_MAX: usize = 12;
+
+/// Everything that the page shows.
+struct Shown {
+    row: RunRow,
+    run: Run,
+    entries: Vec<Entry>,
+    stored: Vec<StoredEntry>,
+    waits: Vec<WaitRow>,
+    outcomes: Vec<OutcomeRow>,
+    effects: Vec<EffectRow>,
+    account: Option<Account>,
+    mark: Mark,
+    now: Millis,
+}
+
+impl Shown {
+    async fn load(view: &View) -> Result<Shown, Error> {
+        let queries = view.queries()?;
+        let row = queries.run(&view.parameter("id")).await?;
+        let stored = queries.journal(&row.id).await?;
+        let entries = entries(&*queries, &row).await?;
+        let run = replay(&*queries, &row).await?;
+        let mut waits = queries.waits(&row.id).await?;
+        waits.retain(|wait| wait.resolved_at.is_none());
+        let filter = OutcomeFilter { run: Some(row.id.clone()), ..OutcomeFilter::default() };
+        let outcomes = queries.outcomes(&filter).await?;
+        let query = EffectQuery { run: Some(row.id.to_string()), key: None };
+        let effects = effects::list(&view.studio.app, &query).await?;
+        let asked = view.get("check");
+        let account = match (asked, row.status) {
+            (Some(check), _) => Some(account(&row, &entries, Some(check))?),
+            (None, RunStatus::Completed | RunStatus::Running) => None,
+            (None, _) => account(&row, &entries, None).ok(),
+        };
+        let mark = Mark::of_run(row.status, is_driven(&*queries, &row).await?);
+        Ok(Shown { row, run, entries, stored, waits, outcomes, effects, account, mark, now: now_ms() })
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        let end = self.run.ended_at().unwrap_or(self.now);
+        end.saturating_sub(self.run.started_at())
+    }
+
+    /// How a check stands, in shape, colour and word.
+    fn mark_of(&self, check: &CheckReport<'_>) -> Mark {
+        let spec = self.run.plan_of().check(check.index);
+        Mark::of_check(check.status, spec.continue_on_failure && spec.criticality == Criticality::Info)
+    }
+
+    /// The time of an entry since the run began.
+    fn since_start(&self, at: Millis) -> String {
+        let ms = at.saturating_sub(self.run.started_at());
+        format!("+{}.{:03}s", ms / 1_000, ms % 1_000)
+    }
+}
+
+pub(crate) async fn page(view: View) -> Result<Response, PageError> {
     let frame = Frame::of(&view).await?;
-    let row = view.queries()?.run(&view.parameter("id")).await?;
-    let content = html! { div.head { div.grow { h1 { (row.playbook) } } } };
-    Ok(frame.page(&view, Nav::Runs, &row.playbook, &content))
+    let shown = Shown::load(&view).await?;
+    let title = match shown.run.title() {
+        Some(title) => format!("{}: {}, {}", shown.mark.word, line(&shown.row.playbook), line(title)),
+        None => format!("{}: {}", shown.mark.word, line(&shown.row.playbook)),
+    };
+    let content = content(&view, &shown);
+    if view.has("export") {
+        let mut response = whole(&title, &content).into_response();
+        let name = format!("attachment; filename=\"{}.html\"", shown.row.id);
+        if let Ok(value) = HeaderValue::from_str(&name) {
+            response.headers_mut().insert(CONTENT_DISPOSITION, value);
+        }
+        return Ok(response);
+    }
+    Ok(frame.page(&view, Nav::Runs, &title, &content).into_response())
+}
+
+fn content(view: &View, shown: &Shown) -> Markup {
+    let row = &shown.row;
+    let is_calm = matches!(row.status, RunStatus::Completed);
+    let artifacts = artifacts::section(view, shown);
+    let why = why::section(shown);
+    html! {
+        nav aria-label="Breadcrumb" { ol.crumbs {
+            li { a href="/runs" { "Runs" } }
+            @if let Some(id) = &row.invocation_id { li { a href={ "/runs?invocation=" (line(id)) } { (line(id)) } } }
+            li { a href={ "/runs?playbook=" (crate::view::encoded(&row.playbook)) } { (line(&row.playbook)) } }
+            li aria-current="page" { span.id { (row.id) } }
+        } }
+        (verdict::header(view, shown))
+        (facts::facts(shown))
+        div.cols {
+            (side(shown))
+            div {
+                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, shown.now)) } }
+                @for wait in shown.waits.iter().filter(|wait| wait.kind == WaitKind::Nested) {
+                    section.sect { p { code { (line(&wait.check)) (line(&wait.scope)) } " waits for " a.id href={ "/runs/" (wait.id) } { (wait.id) } } }
+                }
+                @if is_calm { (artifacts) (why) } @else { (why) (artifacts) }
+                (graph::section(shown))
+                (timeline::section(shown))
+                (outcomes(shown))
+                (effects_section(shown))
+                (checks::section(view, shown))
+                (journal::section(shown))
+            }
+        }
+    }
+}
+
+/// Every check, in the order of the playbook, with where to find it.
+fn side(shown: &Shown) -> Markup {
+    html! {
+        aside.side aria-label="Checks of this run" {
+            h2 { "Checks" }
+            ul.checks {
+                @for check in shown.run.check_reports() {
+                    @let mark = shown.mark_of(&check);
+                    @let is_ghost = matches!(mark.word, "skipped" | "pending");
+                    li class=[is_ghost.then_some("ghost")] {
+                        a href={ "#" (anchor("check", check.name)) } data-live={ "side-" (anchor("", check.name)) } {
+                            (mark.icon())
+                            span.cut { span.mono { (line(check.name)) } span.vh { " " (mark.word) } " " @if check.runs > 1 { span.x { "×" (check.runs) } } }
+                            span.n { @if is_ghost || mark.word == "waiting" || mark.word == "running" { (mark.word) } @else { (checks::took(&check).map(duration).unwrap_or_default()) } }
+                        }
+                    }
+                }
+            }
+            h2.toc-h { "On this page" }
+            ul.toc {
+                @if shown.account.is_some() { li { a href="#why" { span { "Why" } span.n {} } } }
+                @if !shown.run.plan_of().artifacts.expected.is_empty() { li { a href="#artifacts" { span { "Expected artifacts" } span.n {} } } }
+                li { a href="#graph" { span { "Graph" } span.n { (shown.run.plan_of().checks.len()) } } }
+                li { a href="#timeline" { span { "Timeline" } span.n { (duration(shown.elapsed_ms())) } } }
+                @if !shown.outcomes.is_empty() { li { a href="#outcomes" { span { "Outcomes" } span.n { (shown.outcomes.len()) } } } }
+                @if !shown.effects.is_empty() { li { a href="#effects" { span { "Effects" } span.n { (shown.effects.len()) } } } }
+                li { a href="#checks" { span { "Checks and logs" } span.n {} } }
+                li { a href="#journal" { span { "Journal" } span.n { (shown.entries.len()) } } }
+            }
+        }
+    }
+}
+
+/// The newest of each name as a card; older versions are one click away.
+fn outcomes(shown: &Shown) -> Markup {
+    if shown.outcomes.is_empty() {
+        return html! {};
+    }
+    let mut newest: Vec<&OutcomeRow> = Vec::new();
+    for row in &shown.outcomes {
+        let is_known = |one: &&OutcomeRow| {
+            one.outcome.name == row.outcome.name && one.outcome.outcome.kind == row.outcome.outcome.kind
+        };
+        if !newest.iter().any(is_known) {
+            newest.push(row);
+        }
+    }
+    let (left, right): (Vec<_>, Vec<_>) =
+        newest.iter().take(CARDS_MAX).enumerate().partition(|(place, _)| place % 2 == 0);
+    html! {
+        section.sect id="outcomes" aria-labelledby="h-out" {
+            div.sect-h {
+                h2 id="h-out" { "Outcomes" } p { "newest of each; every version is kept" }
+                span.grow {} span.meta { a href={ "/outcomes?run=" (shown.row.id) } { (shown.outcomes.len()) " versions" } }
+            }
+            div.cards {
+                @for side in [left, right] { @if !side.is_empty() { div { @for (_, row) in side { (card::card(row, shown.now)) } } } }
+            }
+        }
+    }
+}
+
+fn effects_section(shown: &Shown) -> Markup {
+    html! {
+        @if !shown.effects.is_empty() {
+            section.sect id="effects" aria-labelledby="h-eff" {
+                div.sect-h { h2 id="h-eff" { "Effects" } p { "what this run changed, or may have changed, outside" } }
+                div.box { (super::effects::table(&shown.effects, shown.now)) }
+            }
+        }
+    }
 }

@@ -1,13 +1,227 @@
-//! Runs.
+//! Runs: filters in the address, groups by invocation, and a grid of runs and checks for one playbook.
 
+mod grid;
+
+use std::collections::BTreeMap;
+
+use escrow_app::invocations::{self, InvocationRow};
+use escrow_app::runs::{Queries, RunFilter, RunRow, is_driven, parse_status};
+use escrow_app::{Error, now_ms, words};
+use escrow_model::{DeliveryStatus, Millis, RunStatus};
 use maud::{Markup, html};
 
+use super::{choice, empty, spans};
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav};
+use crate::layout::{Frame, Mark, Nav, duration, line, status, ticked, when};
 use crate::view::View;
+
+/// Runs on one page, unless the address asks for more.
+const LIMIT: usize = 100;
 
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let content = html! { div.head { div.grow { h1 { "Runs" } } } };
+    let queries = view.queries()?;
+    let limit = view.limit(LIMIT)?;
+    let (rows, is_cut) = found(&view, &*queries, limit).await?;
+    let is_filtered = ["status", "playbook", "invocation", "since", "q", "reason"]
+        .iter()
+        .any(|name| view.get(name).is_some());
+    if rows.is_empty() && !is_filtered {
+        return Ok(frame.page(&view, Nav::Runs, "Nothing has run yet", &empty::hello()));
+    }
+    let by_time = view.get("by") == Some("time");
+    let groups = grouped(&*queries, &rows, by_time).await?;
+    let mut driven = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.status == RunStatus::Running) {
+        driven.insert(row.id.clone(), is_driven(&*queries, row).await?);
+    }
+    let grid = match view.get("playbook") {
+        Some(playbook) => Some(grid::grid(&*queries, playbook).await?),
+        None => None,
+    };
+    let now = now_ms();
+    let invocations = groups.iter().filter(|group| group.invocation.is_some()).count();
+    let running = rows.iter().filter(|row| row.status == RunStatus::Running).count();
+    let content = html! {
+        div.head {
+            div.grow {
+                h1 { "Runs" }
+                p { (words::count(rows.len(), "run")) @if is_cut { " and older ones" } ", " (words::count(invocations, "invocation")) ", " (running) " running. In a shell: " code { "escrow runs" } }
+            }
+            div.btns {
+                span.seg {
+                    a href=(view.with(&[("by", None)])) aria-current=[(!by_time).then_some("true")] { "By invocation" }
+                    a href=(view.with(&[("by", Some("time"))])) aria-current=[by_time.then_some("true")] { "By time" }
+                    @if grid.is_some() { a href="#grid" { "Grid" } }
+                }
+            }
+        }
+        (filters(&view, &rows))
+        p.news role="status" data-news="" {}
+        @if rows.is_empty() {
+            p.sub { "No run matches. " a href="/runs" { "Every run" } }
+        } @else {
+            div.box id="list" {
+                table.runs.stackable {
+                    caption.vh { "Runs, newest first" }
+                    thead { tr {
+                        th.c-st scope="col" { "Status" } th.c-pb scope="col" { "Playbook" } th scope="col" { "Reason" }
+                        th.c-ar scope="col" { "Artifacts" } th.num.c-du scope="col" { "Took" } th.num.c-wh scope="col" { "Started" }
+                    } }
+                    @for group in &groups { (tbody(group, &driven, now)) }
+                }
+            }
+            @if is_cut {
+                @let more = (limit * 5).to_string();
+                p.small { a href=(view.with(&[("limit", Some(more.as_str()))])) { "Show up to " (more) } }
+            }
+        }
+        @if let Some(grid) = grid { (grid) }
+    };
     Ok(frame.page(&view, Nav::Runs, "Runs", &content))
+}
+
+/// The runs that the address asks for, and whether there are more.
+async fn found(view: &View, queries: &dyn Queries, limit: usize) -> Result<(Vec<RunRow>, bool), Error> {
+    let invocation = match view.get("invocation") {
+        Some(name) => Some(invocations::find(queries, name).await?.id),
+        None => None,
+    };
+    // Words and codes are looked for here, so that many more are read than are shown.
+    let is_searched = view.get("q").is_some() || view.get("reason").is_some();
+    let filter = RunFilter {
+        status: view.get("status").map(parse_status).transpose()?,
+        playbook: view.get("playbook").map(str::to_owned),
+        invocation,
+        since: view.since()?,
+        limit: Some(if is_searched { 5_000 } else { limit + 1 }),
+        ..RunFilter::default()
+    };
+    let mut rows = queries.runs(&filter).await?;
+    if let Some(code) = view.get("reason") {
+        rows.retain(|row| row.reason.as_ref().is_some_and(|reason| reason.code.as_str() == code));
+    }
+    if let Some(text) = view.get("q") {
+        let text = text.to_lowercase();
+        rows.retain(|row| holds(row, &text));
+    }
+    let is_cut = rows.len() > limit;
+    rows.truncate(limit);
+    Ok((rows, is_cut))
+}
+
+fn holds(row: &RunRow, text: &str) -> bool {
+    let reason = row.reason.as_ref();
+    let places = [
+        Some(row.id.as_str()),
+        Some(row.playbook.as_str()),
+        row.title.as_deref(),
+        row.invocation_id.as_deref(),
+        reason.map(|reason| reason.code.as_str()),
+        reason.map(|reason| reason.summary.as_str()),
+    ];
+    places.into_iter().flatten().any(|place| place.to_lowercase().contains(text))
+}
+
+struct Group<'r> {
+    invocation: Option<InvocationRow>,
+    rows: Vec<&'r RunRow>,
+}
+
+/// Runs of one invocation stand together, where its newest run is.
+async fn grouped<'r>(
+    queries: &dyn Queries,
+    rows: &'r [RunRow],
+    by_time: bool,
+) -> Result<Vec<Group<'r>>, Error> {
+    let mut groups: Vec<Group<'r>> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        let Some(id) = row.invocation_id.as_deref().filter(|_| !by_time) else {
+            groups.push(Group { invocation: None, rows: vec![row] });
+            continue;
+        };
+        if let Some(place) = places.get(id) {
+            groups[*place].rows.push(row);
+            continue;
+        }
+        places.insert(id, groups.len());
+        groups.push(Group { invocation: queries.invocation(id).await?, rows: vec![row] });
+    }
+    Ok(groups)
+}
+
+fn filters(view: &View, rows: &[RunRow]) -> Markup {
+    let statuses: Vec<String> = RunStatus::ALL.iter().map(|status| status.as_str().to_owned()).collect();
+    let mut playbooks: Vec<String> = rows.iter().map(|row| row.playbook.clone()).collect();
+    let mut codes: Vec<String> =
+        rows.iter().filter_map(|row| Some(row.reason.as_ref()?.code.as_str().to_owned())).collect();
+    for list in [&mut playbooks, &mut codes] {
+        list.sort();
+        list.dedup();
+    }
+    html! {
+        form.bar method="get" aria-label="Filter runs" {
+            (choice(view, "status", "Status", &statuses))
+            (choice(view, "playbook", "Playbook", &playbooks))
+            (choice(view, "reason", "Reason", &codes))
+            (choice(view, "since", "Since", &spans()))
+            @if let Some(text) = view.get("q") { label.field { span { "Search" } input type="text" name="q" value=(text); } }
+            @if let Some(invocation) = view.get("invocation") { input type="hidden" name="invocation" value=(invocation); }
+            button.btn { "Apply" }
+            span.grow {}
+            span.small.dim.mono { (view.with(&[])) }
+        }
+    }
+}
+
+fn tbody(group: &Group<'_>, driven: &BTreeMap<escrow_model::RunId, bool>, now: Millis) -> Markup {
+    html! {
+        tbody class=[group.invocation.as_ref().map(|_| "g")] {
+            @if let Some(invocation) = &group.invocation {
+                tr.inv {
+                    th colspan="6" scope="rowgroup" {
+                        div.inv-row {
+                            b { (line(invocation.name.as_ref().or(invocation.skill.as_ref()).map_or("Invocation", String::as_str))) }
+                            @if let Some(health) = invocation.health.filter(|_| invocation.runs() > 1) { (Mark::of_run(health, true).shown()) }
+                            span { (words::count(usize::try_from(invocation.runs()).unwrap_or(usize::MAX), "run")) }
+                            @if let Some(by) = &invocation.started_by { span { "asked for by " (line(by)) } }
+                            span.grow {}
+                            a.id href={ "/invocations#" (line(&invocation.id)) } { (line(&invocation.id)) }
+                        }
+                    }
+                }
+            }
+            @for row in &group.rows { (run_row(row, driven.get(&row.id).copied().unwrap_or(true), now)) }
+        }
+    }
+}
+
+fn run_row(row: &RunRow, is_driven: bool, now: Millis) -> Markup {
+    let mark = Mark::of_run(row.status, is_driven);
+    let took = row.ended_at.map(|end| duration(end.saturating_sub(row.started_at))).unwrap_or_default();
+    let summary = row.reason.as_ref().map(|reason| line(&reason.summary)).unwrap_or_default();
+    html! {
+        tr class=[(row.depth > 0).then_some("nested")] id=(row.id) data-row="" data-run=(row.id) data-failure=[(mark.tone == "bad").then_some("")] {
+            td.c-st data-live={ "st-" (row.id) } { (mark.shown()) }
+            td.c-pb { a.rid href={ "/runs/" (row.id) } { (line(&row.playbook)) } }
+            td.why.cut title=(summary) data-live={ "why-" (row.id) } {
+                @if let Some(title) = &row.title { b { (line(title)) } " " }
+                (ticked(&summary))
+                @if !row.warnings.is_empty() { " " span.warn { (words::count(row.warnings.len(), "warning")) } }
+            }
+            td.c-ar data-live={ "ar-" (row.id) } { (delivery(row.artifacts_status)) }
+            td.num.c-du data-live={ "du-" (row.id) } { (took) }
+            td.num.c-wh.dim { (when(row.started_at, now)) }
+        }
+    }
+}
+
+fn delivery(delivered: Option<DeliveryStatus>) -> Markup {
+    match delivered {
+        Some(DeliveryStatus::Passed) => status("file", "ok", "passed"),
+        Some(DeliveryStatus::Failed) => status("nofile", "bad", "failed"),
+        Some(DeliveryStatus::Warning) => status("warn", "warn", "warning"),
+        Some(DeliveryStatus::Skipped) | None => html! {},
+    }
 }

@@ -1,0 +1,207 @@
+//! What a run asks of a person: an approval, a question, or what became of an effect. With the form that decides it.
+
+use escrow_app::messages::WaitRow;
+use escrow_app::request_words::{command_words, subject_lines};
+use escrow_app::{documents, words};
+use escrow_model::{ApprovalSubject, ApprovalTerms, Millis, WaitKind, rfc3339};
+use maud::{Markup, html};
+
+use super::csrf;
+use crate::layout::{icon, icon_small, line, ticked, when};
+use crate::view::View;
+
+/// A card for one wait. Nothing that an approval is for is cut.
+pub(super) fn card(view: &View, wait: &WaitRow, now: Millis) -> Markup {
+    let place = format!("{}{}", wait.check, wait.scope);
+    let is_unknown = wait.kind == WaitKind::UnknownEffect;
+    let tone = if is_unknown { "unk" } else { "wait" };
+    let heading = match wait.kind {
+        WaitKind::Approval => html! { "Approve " code { (line(&place)) } },
+        WaitKind::Input => html! { code { (line(&place)) } " asks a question" },
+        WaitKind::UnknownEffect => html! { "Did " code { (line(&place)) } " happen?" },
+        WaitKind::Nested => html! { code { (line(&place)) } " waits for a nested run" },
+    };
+    html! {
+        article class=(if is_unknown { "ask is-unk" } else { "ask" }) id=(wait.id) data-row="" {
+            header {
+                (icon(tone, tone))
+                h2 { (heading) }
+                span.small.sub { a href={ "/runs/" (wait.run) } { @match &wait.title { Some(title) => (line(title)), None => (wait.run) } } }
+                span.grow {}
+                @if let Some(subject) = &wait.subject { span.tag { (subject.criticality.as_str()) } }
+                span.small { "asked " (when(wait.started_at, now)) }
+                span.small { @match wait.expires_at { Some(at) => { "expires " (when(at, now)) }, None => "does not expire" } }
+            }
+            div.ask-body {
+                div { (what(wait)) (known(wait)) (stands_on(wait)) }
+                (decision(view, wait, &place))
+            }
+        }
+    }
+}
+
+/// The exact text of what is asked.
+fn what(wait: &WaitRow) -> Markup {
+    let command = wait.subject.as_ref().and_then(|subject| command_words(&subject.request));
+    let label = match wait.kind {
+        WaitKind::Approval => "What is approved, exactly",
+        WaitKind::Input => "The question",
+        WaitKind::UnknownEffect => "What was cut off",
+        WaitKind::Nested => "What it waits for",
+    };
+    html! {
+        div {
+            p.label { (label) }
+            div.exact {
+                @match &command {
+                    Some(command) => pre { (marked(command)) },
+                    None => @for part in wait.prompt.lines() { p.qtext { (ticked(part)) } },
+                }
+                @if command.is_some() { footer { (ticked(&wait.prompt)) } }
+            }
+        }
+    }
+}
+
+/// Values that were filled in stand between marks, and are shown as such.
+fn marked(command: &str) -> Markup {
+    let mut pieces = Vec::new();
+    let mut rest = command;
+    while let Some((before, behind)) = rest.split_once('‹') {
+        let Some((value, after)) = behind.split_once('›') else { break };
+        pieces.push((before, Some(value)));
+        rest = after;
+    }
+    pieces.push((rest, None));
+    let shown = |text: &str| {
+        text.lines().map(words::visible).collect::<Vec<_>>().join("\n")
+            + if text.ends_with('\n') { "\n" } else { "" }
+    };
+    html! {
+        @for (before, value) in pieces { (shown(before)) @if let Some(value) = value { b { (shown(value)) } } }
+    }
+}
+
+/// Everything else that the digest covers.
+fn known(wait: &WaitRow) -> Markup {
+    let subject = wait.subject.as_deref();
+    let lines = subject.map(subject_lines).unwrap_or_default();
+    let has_command = subject.is_some_and(|subject| command_words(&subject.request).is_some());
+    html! {
+        dl.kv {
+            dt { "id" } dd.mono { (wait.id) }
+            @if !wait.digest.is_empty() && wait.kind == WaitKind::Approval {
+                dt { "digest" }
+                dd { span.digest { b { (wait.digest.get(..8).unwrap_or(&wait.digest)) } (wait.digest.get(8..).unwrap_or_default()) } p.dim { "Of exactly what it would do. If that changes, the approval is stale." } }
+            }
+            @for (name, value) in lines.iter().filter(|(name, _)| !(has_command && name == "exec")) {
+                dt { (line(name)) }
+                dd.mono { @for part in value.lines() { p { (words::visible(part)) } } }
+            }
+            @if let Some(subject) = subject { (environment(subject)) }
+        }
+    }
+}
+
+fn environment(subject: &ApprovalSubject) -> Markup {
+    let given: Vec<(&String, &String)> =
+        subject.request.env.iter().chain(&subject.request.handed_env).collect();
+    let around: Vec<(&String, &String)> = subject.request.environment.iter().flatten().collect();
+    html! {
+        @for (name, value) in given { dt { "env" } dd.mono { (words::visible(name)) "=" (words::visible(value)) } }
+        @for (name, value) in &subject.inputs { dt { "input" } dd.mono { (words::visible(name)) " = " (words::visible(&value.to_string())) } }
+        @if subject.terms != ApprovalTerms::default() {
+            dt { "needs" }
+            dd { (words::count(usize::try_from(subject.terms.count).unwrap_or(usize::MAX), "approval")) @if !subject.terms.by.is_empty() { " of " (line(&subject.terms.by.join(", "))) } @if subject.terms.independent { ", not by those who started or resumed the run" } }
+        }
+        @if !around.is_empty() {
+            dt { "environment" }
+            dd { details { summary { (words::count(around.len(), "variable")) } @for (name, value) in around { p.mono { (words::visible(name)) "=" (words::visible(value)) } } } }
+        }
+    }
+}
+
+/// The results that an approval rests on.
+fn stands_on(wait: &WaitRow) -> Markup {
+    let Some(subject) = wait.subject.as_deref() else { return html! {} };
+    if subject.outcomes.is_empty() && subject.artifacts.is_empty() && subject.outputs.is_empty() {
+        return html! {};
+    }
+    html! {
+        div {
+            p.label { "What it stands on" }
+            ul.crit.stands {
+                @for outcome in &subject.outcomes {
+                    @let (shape, tone) = match outcome.passed { Some(true) => ("ok", "ok"), Some(false) => ("bad", "bad"), None => ("pend", "skip") };
+                    li { (icon_small(shape, tone)) span { b { (line(&outcome.kind)) " " (line(&outcome.name)) } " " (ticked(&outcome.summary)) " " span.mono.small.dim { (outcome.sha256.get(..12).unwrap_or_default()) } } }
+                }
+                @for file in &subject.artifacts {
+                    li { (icon_small("file", "ok")) span { b { (line(&file.id)) } " " code { (line(&file.path)) } " " (words::bytes_words(file.size)) ", verified by " code { (line(&file.check)) } } }
+                }
+                @for output in &subject.outputs {
+                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " @match &output.value { Some(value) => { code { (crate::layout::clipped(&value.to_string(), 200)) } }, None => "too large to show" } " " span.mono.small.dim { (output.sha256.get(..12).unwrap_or_default()) } } }
+                }
+            }
+        }
+    }
+}
+
+/// The form. The digest that is shown is the digest that is posted.
+fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
+    if wait.has_recorded_decision {
+        return html! { form { p { "A decision is recorded. The run acts on it when it is resumed." } } };
+    }
+    let actor = html! { p.small.dim { "recorded as " span.mono { (view.visitor.actor) } } };
+    let command = documents::next_of_wait(wait).unwrap_or_default();
+    match wait.kind {
+        WaitKind::Approval => html! {
+            form method="post" action={ "/api/approvals/" (wait.id) "/approve" } {
+                (csrf(view))
+                input type="hidden" name="digest" value=(wait.digest);
+                h3 { "Your decision" }
+                @for given in &wait.approvals { p.small { (icon_small("ok", "ok")) " approved by " span.mono { (line(given.by.as_deref().unwrap_or("an unknown actor"))) } } }
+                label.field { span { "Note " small { "is kept in the journal" } } textarea name="note" rows="3" placeholder="Why, for later readers" {} }
+                div.two {
+                    button.btn.approve { (icon("ok", "")) "Approve" }
+                    button.btn.deny formaction={ "/api/approvals/" (wait.id) "/deny" } { (icon("block", "")) "Deny" }
+                }
+                ul.then {
+                    li { (icon_small("arrow", "ok")) span { b { "Approve" } ": " (ticked(&format!("`{place}` starts at once."))) } }
+                    li { (icon_small("arrow", "bad")) span { b { "Deny" } ": the run ends as " code { "run.aborted.denied" } "." } }
+                    @if let Some(at) = wait.expires_at { li { (icon_small("clock", "dim")) span { b { "Nothing" } " until " (rfc3339(at).replace('T', " ").get(..16).unwrap_or_default()) " UTC: that is a denial." } } }
+                }
+                (actor)
+                code.cmd { (command) }
+            }
+        },
+        WaitKind::Input => html! {
+            form method="post" action={ "/api/approvals/" (wait.id) "/answer" } {
+                (csrf(view))
+                @if wait.choices.is_empty() {
+                    label.field { span { "Your answer" } textarea name="text" rows="3" required {} }
+                } @else {
+                    fieldset.choices { legend.label { "Your answer" } @for choice in &wait.choices { label { input type="radio" name="text" value=(choice) required; (line(choice)) } } }
+                }
+                button.btn.primary { "Answer" }
+                (actor)
+                code.cmd { (command) }
+            }
+        },
+        WaitKind::UnknownEffect => html! {
+            form method="post" action={ "/api/runs/" (wait.run) "/assume" } {
+                (csrf(view))
+                input type="hidden" name="check" value=(place);
+                fieldset.choices {
+                    legend.label { "What became of it?" }
+                    label { input type="radio" name="assumption" value="done" required; "done " small { "the run continues" } }
+                    label { input type="radio" name="assumption" value="failed" required; "failed " small { "on_fail follows" } }
+                    label { input type="radio" name="assumption" value="retry" required; "retry " small { "same key, again" } }
+                }
+                button.btn.primary { "Record" }
+                (actor)
+                code.cmd { (command) }
+            }
+        },
+        WaitKind::Nested => html! { form { p { a href={ "/runs/" (wait.id) } { "The nested run" } } } },
+    }
+}

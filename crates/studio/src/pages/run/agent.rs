@@ -1,0 +1,78 @@
+//! What an agent used and did: turns, tokens, cost, tools, and its last words.
+
+use escrow_app::words;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::layout::{clipped, icon_small, line};
+
+const TOOLS_MAX: usize = 12;
+const LAST_WORDS_MAX: usize = 4_000;
+
+pub(super) fn section(check: &str, record: &Value) -> Markup {
+    let number = |name: &str| record.get(name).and_then(Value::as_u64);
+    let word = |name: &str| record.get(name).and_then(Value::as_str).map(line);
+    let cost = record.get("cost_usd").and_then(Value::as_f64);
+    let tools = tools(record);
+    let most = tools.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    let denials = record.get("permission_denials").and_then(Value::as_array).map_or(0, Vec::len);
+    html! {
+        section.box aria-label={ "Agent of " (line(check)) } {
+            div.agent {
+                div {
+                    dl.stats {
+                        div { dt { "Turns" } dd { (known(number("turns"))) } }
+                        div { dt { "Input tokens" } dd { (known(number("input_tokens"))) } }
+                        div { dt { "Output tokens" } dd { (known(number("output_tokens"))) } }
+                        div { dt { "Cost" } dd { @match cost { Some(cost) => { "$" (format!("{cost:.2}")) }, None => "-" } } }
+                    }
+                    dl.kv {
+                        dt { "harness" } dd { (word("name").unwrap_or_default()) @if let Some(model) = word("model") { " · " (model) } }
+                        @if let Some(session) = word("session_id") { dt { "session" } dd.mono.cut { (session) } }
+                        @if let Some(error) = record.get("error").filter(|error| !error.is_null()) { dt { "error" } dd.bad { (clipped(&error.to_string(), 300)) } }
+                    }
+                }
+                div {
+                    @if tools.is_empty() { p.small.dim { "No tool was called." } }
+                    @else {
+                        table.calls { caption.vh { "Tool calls" } tbody {
+                            @for (name, count) in tools.iter().take(TOOLS_MAX) {
+                                tr { th scope="row" { (clipped(name, 14)) } td { svg.hbar viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect width="100" height="6" rx="1" {} rect.v width=(100 * count / most) height="6" rx="1" {} } } td.num { (count) } }
+                            }
+                        } }
+                    }
+                    @if denials > 0 { p.small.unk { (icon_small("block", "")) " " (words::count(denials, "call")) " denied" } }
+                }
+            }
+            @if let Some(text) = record.get("final_text").and_then(Value::as_str) {
+                details.fold.pad open { summary { "What it said last" } @for part in clipped(text, LAST_WORDS_MAX).lines() { p.small { (words::visible(part)) } } }
+            }
+        }
+    }
+}
+
+fn known(figure: Option<u64>) -> String {
+    figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string())
+}
+
+/// How often each tool was called, the most used first.
+fn tools(record: &Value) -> Vec<(String, u64)> {
+    let mut counted: Vec<(String, u64)> = match record.get("tool_calls") {
+        Some(Value::Object(calls)) => {
+            calls.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap_or(1))).collect()
+        }
+        Some(Value::Array(calls)) => {
+            let mut counts = std::collections::BTreeMap::new();
+            for call in calls {
+                let name = call.as_str().or_else(|| call.get("name")?.as_str()).unwrap_or("tool");
+                *counts.entry(name.to_owned()).or_insert(0u64) += 1;
+            }
+            counts.into_iter().collect()
+        }
+        Some(Value::Number(number)) => vec![("calls".to_owned(), number.as_u64().unwrap_or(0))],
+        Some(_) | None => Vec::new(),
+    };
+    counted.retain(|(_, count)| *count > 0);
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counted
+}

@@ -1,0 +1,120 @@
+//! The delivery at a glance.
+
+use escrow_app::words::count;
+use escrow_model::{CheckStatus, Delivery, EffectState, Problem};
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::layout::{icon_small, line};
+
+/// How a delivery stands, in one word.
+pub(super) fn delivered(delivery: &Delivery, required: usize) -> (&'static str, &'static str) {
+    let missing = delivery.missing_required.len();
+    let is_invalid = delivery.missing_required.iter().any(|one| one.problem != Problem::Absent);
+    match missing {
+        0 => ("ok", "passed"),
+        _ if is_invalid => ("bad", "invalid"),
+        _ if missing >= required => ("bad", "missing"),
+        _ => ("bad", "partial"),
+    }
+}
+
+pub(super) fn facts(shown: &Shown) -> Markup {
+    html! {
+        dl.facts data-live="facts" {
+            (artifacts(shown))
+            (checks(shown))
+            (effects(shown))
+            (outcomes(shown))
+            (asked(shown))
+            div {
+                dt { "Record" }
+                dd { a href="#journal" { (icon_small("seal", "")) " " (count(shown.entries.len(), "entry").replace("entrys", "entries")) } }
+                dd.more { @if let Some(last) = shown.stored.last() { span.mono { (last.hash.to_string().get(..8).unwrap_or_default()) } } }
+            }
+        }
+    }
+}
+
+fn artifacts(shown: &Shown) -> Markup {
+    let expected = &shown.run.plan_of().artifacts.expected;
+    let required = expected.iter().filter(|one| one.required).count();
+    html! {
+        div {
+            dt { "Artifacts" }
+            @match shown.run.delivery() {
+                Some(delivery) => {
+                    @let (tone, word) = delivered(delivery, required);
+                    @let there = required.saturating_sub(delivery.missing_required.len());
+                    dd class=(tone) { a href="#artifacts" { @if required > 0 { (there) " of " (required) " required" } @else { (count(delivery.produced.len(), "file")) } } }
+                    dd.more { span { (word) } @if !delivery.missing_optional.is_empty() { span { (delivery.missing_optional.len()) " optional absent" } } }
+                }
+                None if expected.is_empty() => { dd { "none promised" } }
+                None => { dd { a href="#artifacts" { (expected.len()) " pending" } } dd.more { span { "verified at the end" } } }
+            }
+        }
+    }
+}
+
+fn checks(shown: &Shown) -> Markup {
+    let all: Vec<CheckStatus> = shown.run.check_reports().map(|check| check.status).collect();
+    let number = |status: CheckStatus| all.iter().filter(|one| **one == status).count();
+    let others = [
+        CheckStatus::Failed,
+        CheckStatus::Running,
+        CheckStatus::Waiting,
+        CheckStatus::Unknown,
+        CheckStatus::Skipped,
+        CheckStatus::Pending,
+    ];
+    html! {
+        div {
+            dt { "Checks" }
+            dd { a href="#checks" { (number(CheckStatus::Succeeded)) " of " (all.len()) " succeeded" } }
+            dd.more { @for status in others { @if number(status) > 0 { span { (number(status)) " " (status.as_str()) } } } }
+        }
+    }
+}
+
+fn effects(shown: &Shown) -> Markup {
+    let number = |state: EffectState| shown.effects.iter().filter(|row| row.state == state).count();
+    let (confirmed, unknown, failed) =
+        (number(EffectState::Confirmed), number(EffectState::Unknown), number(EffectState::Failed));
+    html! {
+        div {
+            dt { "Effects" }
+            @if shown.effects.is_empty() { dd { "none" } }
+            @else {
+                dd { a href="#effects" { (confirmed) " confirmed" } }
+                dd.more { span class=[(unknown > 0).then_some("unk")] { (unknown) " unknown" } @if failed > 0 { span { (failed) " failed" } } }
+            }
+        }
+    }
+}
+
+fn outcomes(shown: &Shown) -> Markup {
+    let passed = shown.outcomes.iter().filter(|row| row.outcome.outcome.passed == Some(true)).count();
+    html! {
+        div {
+            dt { "Outcomes" }
+            @if shown.outcomes.is_empty() { dd { "none" } }
+            @else { dd { a href="#outcomes" { (passed) " of " (shown.outcomes.len()) " passed" } } }
+        }
+    }
+}
+
+fn asked(shown: &Shown) -> Markup {
+    let options = shown.run.options();
+    html! {
+        div {
+            dt { "Asked for by" }
+            dd { (options.started_by.first().map(|by| line(by)).unwrap_or_else(|| "unknown".to_owned())) }
+            dd.more {
+                @if let Some(event) = &options.event { span { "event " code { (line(event)) } } }
+                @if let Some(invocation) = &options.invocation { span { a href={ "/runs?invocation=" (line(invocation)) } { "invocation" } } }
+                @if options.safe_mode { span { "safe mode" } }
+                @if let Some(parent) = &options.parent { span { "nested in " a href={ "/runs/" (parent) } { "its run" } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The journal: every entry, newest first, with its hash.
+
+use escrow_app::timeline::EntryWords;
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::layout::line;
+
+/// Entries on the page; the API has all.
+const ENTRIES: usize = 400;
+
+pub(super) fn section(shown: &Shown) -> Markup {
+    let id = &shown.row.id;
+    let total = shown.entries.len();
+    let first = shown.stored.first().map_or(0, |stored| stored.seq);
+    html! {
+        section.sect id="journal" aria-labelledby="h-j" {
+            div.sect-h {
+                h2 id="h-j" { "Journal" }
+                p { @if total > ENTRIES { "the last " (ENTRIES) " of " } (total) " entries; " a href={ "/api/runs/" (id) "/journal" } { "all" } ", " a href={ "/api/runs/" (id) "/journal?format=jsonl" } { "as JSON Lines" } }
+                span.grow {}
+                @if let Some(last) = shown.stored.last() { @let hash = last.hash.to_string(); span.meta { "hash chain ends in " span.mono { (hash.get(..12).unwrap_or_default()) } ", verify: " code { "escrow verify " (id) } } }
+            }
+            details.box data-keep="journal" open[total <= 60] {
+                summary.pad { "Entries" }
+                table.tl.jr {
+                    caption.vh { "Entries of the journal, newest first" }
+                    thead { tr { th.w-e scope="col" { "Entry" } th.w-t scope="col" { "Time" } th.w-k scope="col" { "What" } th scope="col" { "About" } th.num scope="col" { "Hash" } } }
+                    tbody {
+                        @for (place, entry) in shown.entries.iter().enumerate().rev().take(ENTRIES) {
+                            @let seq = first + u64::try_from(place).unwrap_or(u64::MAX);
+                            @let words = EntryWords::of(entry);
+                            tr id={ "e" (seq) } {
+                                td.mono { a.plain href={ "#e" (seq) } { (seq) } }
+                                td.small.dim { (shown.since_start(entry.at)) }
+                                td.mono.small { (line(&words.kind)) }
+                                td.small.cut { (line(&words.about)) }
+                                td.num.mono.small.dim { @if let Some(stored) = shown.stored.get(place) { (stored.hash.to_string().get(..8).unwrap_or_default()) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! When each attempt ran, what it waited for, and how long it took.
+
+use std::collections::BTreeMap;
+
+use escrow_app::timeline::{Timeline, What};
+use escrow_model::{Ending, Millis, ScopedCheck, Verdict, WaitKind};
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::layout::{anchor, clipped, duration, line};
+
+/// Rows that are drawn. Items of a fan-out share the row of their check.
+const ROWS_MAX: usize = 200;
+const BARS_MAX: usize = 400;
+
+/// One attempt.
+#[derive(Clone, Copy)]
+struct Bar {
+    number: u32,
+    from: Millis,
+    to: Option<Millis>,
+    tone: &'static str,
+}
+
+/// A wait for a person, or before a retry.
+#[derive(Clone, Copy)]
+struct Gap {
+    from: Millis,
+    to: Option<Millis>,
+    is_person: bool,
+}
+
+#[derive(Default)]
+struct Row {
+    bars: Vec<Bar>,
+    gaps: Vec<Gap>,
+    said: String,
+    items: usize,
+}
+
+pub(super) fn section(shown: &Shown) -> Markup {
+    let rows = rows(shown);
+    if rows.is_empty() {
+        return html! {};
+    }
+    let start = shown.run.started_at();
+    let work_end = rows.values().flat_map(|row| &row.bars).filter_map(|bar| bar.to).max();
+    let is_open = shown.run.ended_at().is_none();
+    let has_open_bar = rows.values().flat_map(|row| &row.bars).any(|bar| bar.to.is_none());
+    // A long wait would leave no room for the work.
+    let end = match shown.run.ended_at() {
+        Some(_) if work_end.is_some() => work_end.unwrap_or(start),
+        Some(end) => end,
+        None if has_open_bar => shown.now,
+        None => work_end.unwrap_or(shown.now),
+    };
+    let scale = Scale {
+        start,
+        span: (end.saturating_sub(start)).max(1),
+        room: if is_open && !has_open_bar { 0.86 } else { 0.96 },
+    };
+    let order: Vec<&str> = shown.run.plan_of().checks.iter().map(|check| check.name.as_str()).collect();
+    html! {
+        section.sect id="timeline" aria-labelledby="h-tl" data-live="timeline" {
+            div.sect-h { h2 id="h-tl" { "Timeline" } p { "attempts in their order, waits dashed" @if is_open && !has_open_bar { "; the wait is not to scale" } } }
+            div.box.scroll tabindex="0" role="region" aria-label="Timeline of attempts" {
+                table.tl {
+                    caption.vh { "When each attempt ran and what it waited for" }
+                    thead { tr { th.w-name scope="col" { "Check" } th.track scope="col" { span.vh { "Time since the start" } (scale.axis()) } th.w-dur.num scope="col" { "Took" } } }
+                    tbody { @for name in order.iter().take(ROWS_MAX) { @if let Some(row) = rows.get(*name) { (drawn(shown, name, row, &scale)) } } }
+                }
+            }
+        }
+    }
+}
+
+/// The rows by check. The journal is read once, in its order.
+fn rows(shown: &Shown) -> BTreeMap<String, Row> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    let mut open: BTreeMap<ScopedCheck, usize> = BTreeMap::new();
+    let mut waits: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    let mut bars = 0usize;
+    for item in Timeline::new(shown.run.plan_of()).read(&shown.entries) {
+        match item.what {
+            What::AttemptStarted { of, attempt, external, .. } if bars < BARS_MAX => {
+                bars += 1;
+                let row = rows.entry(of.check.to_owned()).or_default();
+                open.insert(of.scoped_check(), row.bars.len());
+                row.bars.push(Bar { number: attempt, from: item.at, to: None, tone: "run" });
+                row.items = row.items.max(if of.scope.is_root() { 0 } else { row.bars.len() });
+                if external {
+                    row.said = "external".to_owned();
+                }
+            }
+            What::AttemptAnswered { of, answer, .. } => {
+                let bar = open.get(&of.scoped_check()).copied();
+                let row = rows.entry(of.check.to_owned()).or_default();
+                if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
+                    bar.to = Some(item.at);
+                    bar.tone = match answer.ending {
+                        Ending::Done => "ok",
+                        Ending::Fault(_) => "fault",
+                    };
+                }
+                if let Some(run) = answer.record.get("run_id").and_then(|run| run.as_str()) {
+                    row.said = format!("runs {run}");
+                }
+            }
+            What::Judged(judged) => {
+                let bar = open.remove(&judged.of.scoped_check());
+                let row = rows.entry(judged.of.check.to_owned()).or_default();
+                if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
+                    if judged.verdict == Verdict::Failed && bar.tone != "fault" {
+                        bar.tone = "bad";
+                    }
+                    if let Some(retry) = judged.retry {
+                        let from = bar.to.unwrap_or(item.at);
+                        row.gaps.push(Gap {
+                            from,
+                            to: Some(from.saturating_add(retry.delay_ms)),
+                            is_person: false,
+                        });
+                    }
+                }
+                if let Some(issue) = judged.issues.first().filter(|_| judged.verdict == Verdict::Failed) {
+                    row.said = line(&issue.message);
+                }
+            }
+            What::WaitStarted { of, kind, id, .. } if kind != WaitKind::Nested => {
+                let row = rows.entry(of.check.to_owned()).or_default();
+                waits.insert(id.to_owned(), (of.check.to_owned(), row.gaps.len()));
+                row.gaps.push(Gap { from: item.at, to: None, is_person: true });
+                row.said = "waits for a person".to_owned();
+            }
+            What::WaitResolved { id, how } => {
+                if let Some((check, place)) = waits.remove(&id)
+                    && let Some(row) = rows.get_mut(&check)
+                {
+                    if let Some(gap) = row.gaps.get_mut(place) {
+                        gap.to = Some(item.at);
+                    }
+                    row.said = how.as_str().replace('_', " ");
+                }
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+struct Scale {
+    start: Millis,
+    span: u64,
+    /// The part of the width that the work takes.
+    room: f64,
+}
+
+impl Scale {
+    /// In per cent of the track.
+    #[expect(clippy::cast_precision_loss, reason = "a drawing needs no more than a few digits")]
+    fn x(&self, at: Millis) -> f64 {
+        let share = at.saturating_sub(self.start) as f64 / self.span as f64;
+        (share * self.room * 100.0).min(100.0)
+    }
+
+    /// A round step that gives about five marks.
+    fn step(&self) -> u64 {
+        let steps = [
+            1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000,
+            300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
+        ];
+        steps.into_iter().find(|step| self.span / step <= 6).unwrap_or(self.span / 5)
+    }
+
+    fn marks(&self) -> Vec<u64> {
+        (0..=6).map(|number| number * self.step()).take_while(|mark| *mark <= self.span).collect()
+    }
+
+    fn axis(&self) -> Markup {
+        html! {
+            svg.t aria-hidden="true" height="16" {
+                @for mark in self.marks() {
+                    text.axis x={ (percent(self.x(self.start + mark))) } dx=(if mark == 0 { "2" } else { "0" }) y="15" text-anchor=[(mark > 0).then_some("middle")] { (if mark == 0 { "0s".to_owned() } else { duration(mark) }) }
+                }
+            }
+        }
+    }
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.2}%")
+}
+
+fn drawn(shown: &Shown, name: &str, row: &Row, scale: &Scale) -> Markup {
+    let index = shown.run.plan_of().find(name);
+    let mark = index.map(|index| shown.mark_of(&shown.run.check_report(index)));
+    let first = row.bars.iter().map(|bar| bar.from).min();
+    let last = row.bars.iter().map(|bar| bar.to.unwrap_or(shown.now)).max();
+    let took = first.zip(last).map(|(first, last)| last.saturating_sub(first));
+    let ends = row
+        .bars
+        .iter()
+        .map(|bar| scale.x(bar.to.unwrap_or(shown.now)))
+        .chain(row.gaps.iter().map(|gap| gap.to.map_or(96.0, |at| scale.x(at))));
+    let edge = ends.fold(0.0, f64::max);
+    let said = if row.items > 1 { format!("{} items", row.items) } else { row.said.clone() };
+    html! {
+        tr {
+            th scope="row" { @if let Some(mark) = mark { (mark.icon()) } a.plain href={ "#" (anchor("check", name)) } { (clipped(name, 18)) } }
+            td.track {
+                svg.t aria-hidden="true" {
+                    @for mark in scale.marks() { @let x = percent(scale.x(scale.start + mark)); line.grid x1=(x) x2=(x) y1="0" y2="22" {} }
+                    @for gap in &row.gaps {
+                        line class={ "w " @if gap.is_person { "wait" } } x1=(percent(scale.x(gap.from))) x2=(percent(gap.to.map_or(96.0, |at| scale.x(at)))) y1="11" y2="11" {}
+                    }
+                    @for bar in &row.bars {
+                        @let from = scale.x(bar.from);
+                        @let width = (scale.x(bar.to.unwrap_or(shown.now)) - from).max(0.35);
+                        rect class={ "b " (bar.tone) } x=(percent(from)) y="5" width=(percent(width)) height="12" rx="2.5" {}
+                        @if row.bars.len() > 1 && row.items == 0 && width > 2.0 { text class={ "t-in " (bar.tone) } x=(percent(from)) dx="6" y="14.5" { (bar.number) } }
+                    }
+                    @if !said.is_empty() && edge < 70.0 { text.t-out x=(percent(edge)) dx="7" y="14.5" { (clipped(&said, 48)) } }
+                }
+                span.vh { (row.bars.len()) " attempts" @if !said.is_empty() { ", " (clipped(&said, 200)) } }
+            }
+            td.num.small.dim { @if row.bars.len() > 1 && row.items == 0 { "×" (row.bars.len()) " " } (took.map(duration).unwrap_or_default()) }
+        }
+    }
+}

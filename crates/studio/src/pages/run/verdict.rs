@@ -1,0 +1,140 @@
+//! The head of a run: status, code, one sentence, what would have to differ.
+
+use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, rfc3339};
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::layout::{Mark, anchor, code, duration, icon, icon_small, line, ticked, when};
+use crate::pages::csrf;
+use crate::view::View;
+
+/// Further findings that stand below the sentence.
+const BESIDES_MAX: usize = 4;
+
+pub(super) fn header(view: &View, shown: &Shown) -> Markup {
+    let (run, mark) = (&shown.run, shown.mark);
+    let reason = run.reason();
+    html! {
+        header.verdict data-live="verdict" {
+            svg class={ "i i-lg " (mark.tone) } aria-hidden="true" { use href={ "#" (mark.icon) } {} }
+            div {
+                p.verdict-line {
+                    span class={ "st " (mark.tone) } { (mark.word) }
+                    @if let Some(reason) = reason { a.code href=(if shown.account.is_some() { "#why" } else { "#journal" }) { (reason.code.as_str()) } }
+                    @match run.ended_at() {
+                        Some(end) => { span { "after " (duration(shown.elapsed_ms())) } span { "ended " (clock(end)) ", " (when(end, shown.now)) } }
+                        None => { span { "for " (duration(shown.elapsed_ms())) } span { "started " (clock(run.started_at())) } }
+                    }
+                    @if let Some(title) = run.title() { span { (line(title)) } }
+                }
+                h1 { (sentence(shown)) }
+                @if let Some(because) = because(shown) { p.because { (because) } }
+                (besides(shown))
+            }
+            (buttons(view, shown))
+        }
+    }
+}
+
+fn clock(at: u64) -> Markup {
+    let exact = rfc3339(at);
+    html! { time datetime=(exact) title={ (exact.replace('T', " ").get(..19).unwrap_or_default()) " UTC" } { (exact.get(11..19).unwrap_or_default()) } }
+}
+
+fn sentence(shown: &Shown) -> Markup {
+    if shown.mark == Mark::INTERRUPTED {
+        return html! { "The process that drove this run is gone" };
+    }
+    let wait = shown.waits.iter().find(|wait| wait.kind != WaitKind::Nested);
+    match (shown.row.status, wait) {
+        (RunStatus::Waiting, Some(wait)) => {
+            let place = format!("{}{}", wait.check, wait.scope);
+            match wait.kind {
+                WaitKind::Approval => html! { (code(&place)) " asks for your approval" },
+                WaitKind::UnknownEffect => html! { (code(&place)) " may or may not have taken effect" },
+                WaitKind::Input | WaitKind::Nested => {
+                    html! { (code(&place)) " asks: " (ticked(&line(&wait.prompt))) }
+                }
+            }
+        }
+        (RunStatus::Running, _) => {
+            let running: Vec<&str> = shown
+                .run
+                .check_reports()
+                .filter(|check| check.status == CheckStatus::Running)
+                .map(|check| check.name)
+                .take(3)
+                .collect();
+            html! {
+                @if running.is_empty() { "Running" }
+                @else { @for (place, name) in running.iter().enumerate() { @if place > 0 { ", " } (code(name)) } @if running.len() == 1 { " is running" } @else { " are running" } }
+            }
+        }
+        (_, _) => match (&shown.account, shown.run.reason()) {
+            (Some(account), Some(reason))
+                if account.subject.is_none() && reason.code != ReasonCode::FailedMissingArtifact =>
+            {
+                ticked(&account.cause.summary)
+            }
+            (_, Some(reason)) => ticked(&reason.summary),
+            (_, None) => html! { (line(&shown.row.playbook)) },
+        },
+    }
+}
+
+/// What would have to be otherwise, in the words of the explanation.
+fn because(shown: &Shown) -> Option<Markup> {
+    let account = shown.account.as_ref()?;
+    let first = account.differs.first()?;
+    Some(html! { (ticked(first)) " " a.nowrap href="#why" { "Every value" } })
+}
+
+fn besides(shown: &Shown) -> Markup {
+    let run = &shown.run;
+    let reason = run.reason().map(|reason| reason.code);
+    let missing: Vec<_> = run
+        .delivery()
+        .into_iter()
+        .flat_map(|delivery| &delivery.missing_required)
+        .filter(|_| reason != Some(ReasonCode::FailedMissingArtifact))
+        .take(BESIDES_MAX)
+        .collect();
+    let held: Vec<&str> = run
+        .check_reports()
+        .filter(|check| check.skip_reason == Some(SkipReason::ContractBlocked))
+        .map(|check| check.name)
+        .take(BESIDES_MAX)
+        .collect();
+    let warnings: Vec<_> = run.warnings().iter().take(BESIDES_MAX).collect();
+    if missing.is_empty() && held.is_empty() && warnings.is_empty() {
+        return html! {};
+    }
+    html! {
+        ul.besides {
+            @for one in missing { li { (icon_small("nofile", "bad")) span { "Besides, the required artifact " a href={ "#" (anchor("artifact", &one.id)) } { code { (line(&one.id)) } } " is not delivered: " (one.problem.as_str().replace('_', " ")) "." } } }
+            @for name in held { li { (icon_small("block", "skip")) span { a href={ "#" (anchor("check", name)) } { code { (line(name)) } } " did not start: no external check starts behind a broken contract." } } }
+            @for warning in warnings { li { (icon_small("warn", "warn")) span { (ticked(&warning.message)) } } }
+        }
+    }
+}
+
+fn buttons(view: &View, shown: &Shown) -> Markup {
+    let id = &shown.row.id;
+    let status = shown.row.status;
+    let can_retry =
+        matches!(status, RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled);
+    html! {
+        div.btns {
+            a.btn href={ "/runs/" (id) "?export=1" } { "Export" }
+            @if can_retry && shown.row.depth == 0 {
+                form method="post" action={ "/api/runs/" (id) "/retry" } { (csrf(view)) button.btn.primary { (icon("again", "")) "Run what failed again" } }
+            }
+            @if shown.mark == Mark::INTERRUPTED {
+                form method="post" action={ "/api/runs/" (id) "/resume" } { (csrf(view)) button.btn.primary { (icon("again", "")) "Resume" } }
+            }
+            @if !status.is_terminal() {
+                form method="post" action={ "/api/runs/" (id) "/cancel" } { (csrf(view)) button.btn { "Cancel run" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Why: the expression that decided, with the value of every part, and what would have to differ.
+
+use escrow_app::explain::{Evaluation, Part};
+use escrow_app::words;
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::layout::{Mark, anchor, clipped, icon, line, ticked};
+
+/// How deep and wide an expression is shown.
+const DEPTH_MAX: usize = 24;
+const PARTS_MAX: usize = 400;
+const VALUE_LENGTH_MAX: usize = 300;
+const VALUES_MAX: usize = 12;
+
+pub(super) fn section(shown: &Shown) -> Markup {
+    let Some(account) = &shown.account else { return html! {} };
+    let subject = account
+        .subject
+        .as_ref()
+        .map(|subject| format!("{}{}", subject.check, subject.scope))
+        .or_else(|| account.cause.check.clone());
+    let decisive: Vec<&Evaluation> = account.cause.evaluations.iter().filter(|one| one.decisive).collect();
+    let kept: Vec<&Evaluation> = account.cause.evaluations.iter().filter(|one| !one.decisive).collect();
+    html! {
+        section.sect id="why" aria-labelledby="h-why" {
+            div.sect-h {
+                h2 id="h-why" { "Why" @if let Some(subject) = &subject { " " code { (line(subject)) } @if let Some(of) = &account.subject { " " (of.status.as_str()) } } }
+                p { @if let Some(attempt) = account.cause.attempt { "attempt " (attempt) ", " } "decided at entry " a href={ "#e" (account.cause.entry) } { (account.cause.entry) } }
+                span.grow {}
+                span.meta { code { "escrow explain " (shown.row.id) @if let Some(of) = &account.subject { " " (line(&of.check)) } } }
+            }
+            div.box {
+                p.pad { b { (ticked(&account.cause.summary)) } }
+                @for issue in account.cause.issues.iter().take(5) { p.pad.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
+                @for evaluation in &decisive { (evaluated(evaluation)) }
+                @for evaluation in &kept { p.pad.small { (icon("ok", "ok")) " " span.sub { (evaluation.construct) } " " code { (clipped(evaluation.explanation.source.trim(), VALUE_LENGTH_MAX)) } " is " (clipped(&evaluation.explanation.result, VALUE_LENGTH_MAX)) } }
+                @for differ in &account.differs { p.differ { (icon("arrow", "dim")) span { (ticked(differ)) } } }
+                @if account.timeline.len() > 1 {
+                    div.story {
+                        h3 { "What happened" }
+                        ol {
+                            @for moment in account.timeline.iter().take(60) {
+                                li { a.e href={ "#e" (moment.entry) } { (moment.entry) } time { (moment.at.get(11..19).unwrap_or_default()) } span { (ticked(&line(&moment.what))) @if let Some(evaluation) = &moment.evaluation { " when " code { (clipped(evaluation.explanation.source.trim(), 120)) } } } }
+                            }
+                        }
+                    }
+                }
+            }
+            @if account.path.len() > 1 {
+                div.box {
+                    ul.why-path {
+                        @for link in &account.path {
+                            @let mark = path_mark(link.status);
+                            li { (mark.icon()) a.plain href={ "#" (anchor("check", &link.check)) } { b.mono { (line(&link.check)) (link.scope) } } " " (link.status) " " span.code { (line(&link.code)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn path_mark(status: &str) -> Mark {
+    use escrow_model::CheckStatus;
+    let known = CheckStatus::ALL.into_iter().find(|one| one.as_str() == status);
+    Mark::of_check(known.unwrap_or(CheckStatus::Pending), false)
+}
+
+fn evaluated(evaluation: &Evaluation) -> Markup {
+    let explanation = &evaluation.explanation;
+    let mut budget = PARTS_MAX;
+    html! {
+        p.expr { span.k { (evaluation.construct) } (clipped(explanation.source.trim(), 2_000)) }
+        div.tree role="group" aria-label="The expression with the value of every part" {
+            ul {
+                li {
+                    div.n.hot { code { (clipped(explanation.source.trim(), 120)) } span.v { (clipped(&explanation.result, VALUE_LENGTH_MAX)) } }
+                    (parts(&explanation.parts, &explanation.source, 0, true, &mut budget))
+                }
+            }
+        }
+    }
+}
+
+fn parts(all: &[Part], around: &str, depth: usize, is_hot: bool, budget: &mut usize) -> Markup {
+    // A part that is the whole of what is around it says nothing new.
+    let all = match all {
+        [only] if only.source.trim() == around.trim() => &only.parts,
+        all => all,
+    };
+    if all.is_empty() || depth > DEPTH_MAX {
+        return html! {};
+    }
+    let first = all.iter().position(|part| !part.parts.is_empty()).unwrap_or(0);
+    let mut items = Vec::new();
+    for (place, part) in all.iter().enumerate() {
+        let Some(left) = budget.checked_sub(1) else { break };
+        *budget = left;
+        let is_decisive = is_hot && place == first && part.value.is_some() && depth == 0;
+        let below = parts(&part.parts, &part.source, depth + 1, false, budget);
+        items.push(html! {
+            li {
+                div class=(if is_decisive { "n hot" } else { "n" }) { code { (clipped(part.source.trim(), 120)) } (value(part)) }
+                (below)
+            }
+        });
+    }
+    html! { ul { @for item in &items { (item) } } }
+}
+
+fn value(part: &Part) -> Markup {
+    if part.values.len() > 1 {
+        return html! {
+            span.v {
+                span.tries { @for one in part.values.iter().take(VALUES_MAX) { span class=[(one == "true").then_some("hit")] { (clipped(one, 24)) } } }
+                " " span.note { (words::count(usize::try_from(part.times).unwrap_or(usize::MAX), "time")) }
+            }
+        };
+    }
+    match &part.value {
+        Some(value) => {
+            html! { span.v title=(clipped(value, VALUE_LENGTH_MAX)) { (clipped(value, VALUE_LENGTH_MAX)) } }
+        }
+        None => html! { span.v { span.note { "not evaluated" } } },
+    }
+}
