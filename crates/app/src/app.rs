@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use escrow_engine::Run;
 use escrow_model::RunId;
 use escrow_runtime::{Cancellation, Canceller, ProviderWorld, RealWorld, cancellation};
-use escrow_store::{Journal, Queries, Records, Store};
+use escrow_store::{Fires, Journal, Queries, Records, Store};
 
 use crate::error::Error;
 use crate::state::StateDirectory;
@@ -165,6 +165,19 @@ impl App {
     /// What people write beside the journals.
     pub fn records(&self) -> Result<Arc<dyn Records>, Error> {
         Ok(self.writer()?)
+    }
+
+    /// Fires of chains, their triggers and notifications.
+    pub fn fires(&self) -> Result<Arc<dyn Fires>, Error> {
+        Ok(self.writer()?)
+    }
+
+    /// The same, to be read only. Asking for it does not create the state directory.
+    pub(crate) fn fires_to_read(&self) -> Result<Arc<dyn Fires>, Error> {
+        match self.writer.get() {
+            Some(store) => Ok(Arc::<Store>::clone(store)),
+            None => Ok(self.state.read()?),
+        }
     }
 
     /// The store that this process writes with, opened when it is first needed.

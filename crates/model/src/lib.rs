@@ -84,7 +84,7 @@ pub use sandbox::{Sandbox, SandboxFilesystem, SandboxLimits, SandboxNetwork};
 pub use secret::{Secret, SecretSource};
 pub use source::{Block, Expression, Shell, SourceError, StepCondition, Text};
 pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
-pub use time::{Millis, rfc3339};
+pub use time::{Millis, parse_rfc3339, rfc3339};
 pub use trigger::{
     ALL_WITHIN_MS, Cadence, CatchUp, EventTrigger, Schedule, TICK_ON_TIME_MS, Trigger, TriggerEvent,
     TriggerRule, TriggerSource,

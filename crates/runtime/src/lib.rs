@@ -36,6 +36,7 @@ pub mod harness_program;
 pub mod hook_spool;
 pub mod inspection;
 pub mod model_server;
+pub mod notifier;
 pub mod outcome_kinds;
 pub mod peer;
 pub mod playbook_file;
@@ -46,6 +47,7 @@ pub mod providers;
 pub mod rehearsal;
 pub mod sandbox;
 pub mod telemetry;
+pub mod triggers;
 
 // Driving a run.
 pub use cancellation::{Cancellation, Canceller, cancellation};

@@ -21,6 +21,7 @@ mod disk;
 mod effects;
 #[cfg(test)]
 mod every_commit;
+mod fires;
 mod invariants;
 mod ledger;
 mod memory;
@@ -36,6 +37,7 @@ mod world;
 
 pub use batch::{Failure, Found, Settings, StoreKind, one, simulate};
 pub use case::{Case, Cases};
+pub use fires::{FiresPlayed, play_fires};
 pub use memory::StoreBackend;
 pub use play::{Backend, Played, play};
 pub use recorded::{Recorded, Rest};

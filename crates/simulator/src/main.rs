@@ -1,22 +1,31 @@
-//! `simulate --seed N --runs N [--store memory|sqlite] [--case N] [--jobs N]`
+//! `simulate --seed N --runs N [--store memory|sqlite] [--case N] [--jobs N]`, or `simulate --fires N [--seed N]`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it says what it found")]
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use escrow_simulator::{Settings, StoreKind, one, simulate};
+use escrow_simulator::{Settings, StoreKind, one, play_fires, simulate};
 
 const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--case N]
+       simulate --fires N [--seed N]
 
   --seed N    where chance begins (1)
   --runs N    how many runs to simulate (10000)
   --store S   memory, or sqlite with real files below $TMPDIR
   --jobs N    how many at once (the cores)
-  --case N    play this one alone, and tell everything about it";
+  --case N    play this one alone, and tell everything about it
+  --fires N   simulate fires of chains instead of runs";
+
+/// How many fires one world plays.
+const FIRES_OF_A_WORLD: u64 = 2_000;
 
 fn main() -> ExitCode {
-    let (settings, case) = match read(std::env::args().skip(1)) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == "--fires") {
+        return fires(&words);
+    }
+    let (settings, case) = match read(words.into_iter()) {
         Ok(read) => read,
         Err(problem) => {
             eprintln!("{problem}\n\n{USAGE}");
@@ -68,6 +77,33 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn fires(words: &[String]) -> ExitCode {
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+    let (Some(wanted), seed) = (number(1), number(3).unwrap_or(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let started = Instant::now();
+    let mut sum = escrow_simulator::FiresPlayed::default();
+    let mut seed = seed;
+    while sum.fires < wanted {
+        match play_fires(seed, FIRES_OF_A_WORLD.min(wanted - sum.fires)) {
+            Ok(played) => sum.add(&played),
+            Err(problem) => {
+                println!("{problem}");
+                return ExitCode::FAILURE;
+            }
+        }
+        seed += 1;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "{} fires, {} begun, {} skipped, {} missed; {} deaths, {} repeated deliveries, {} jumps of the clock: {seconds:.1} s",
+        sum.fires, sum.begun, sum.skipped, sum.missed, sum.deaths, sum.repeated, sum.jumps
+    );
+    ExitCode::SUCCESS
 }
 
 fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64>), String> {

@@ -1,6 +1,6 @@
 //! A small share of what `just simulate` plays, with every change.
 
-use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, play, simulate};
+use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, play, play_fires, simulate};
 
 #[track_caller]
 fn nothing_is_wrong(found: &Found, runs: u64) {
@@ -33,5 +33,16 @@ fn a_case_is_the_same_whenever_it_is_played() {
         let (one, other) = (play(&case, &Backend::Memory), play(&case, &Backend::Memory));
         assert_eq!(one.log, other.log, "case {}", case.number);
         assert!(one.journals == other.journals, "case {}", case.number);
+    }
+}
+
+#[test]
+fn no_fire_is_lost_or_doubled() {
+    for seed in 1..=3 {
+        let played = play_fires(seed, 150).unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(
+            played.begun > 0 && played.deaths > 0 && played.repeated > 0 && played.jumps > 0,
+            "{played:?}"
+        );
     }
 }

@@ -47,6 +47,8 @@ mod decision;
 mod effect;
 mod entry;
 mod error;
+mod fire;
+mod fires;
 mod import;
 mod invocation;
 mod invocation_record;
@@ -54,6 +56,7 @@ mod journal;
 mod lease;
 mod loss;
 mod message;
+mod notification;
 mod outcome;
 mod persisted;
 mod queries;
@@ -66,6 +69,7 @@ mod verify;
 mod wait;
 mod watch;
 
+pub use fires::Fires;
 pub use journal::{Journal, StoreFuture};
 pub use queries::{LivenessJudge, Queries};
 pub use records::{Dismissing, Records};
@@ -98,5 +102,11 @@ pub use outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 pub use run::{LookupError, RunFilter, RunKinds, RunRow};
 pub use transition::TransitionRow;
 pub use wait::{GivenApproval, WaitRow};
+
+pub use fire::{
+    ArmChain, ArmSource, ArmedTrigger, CursorMove, Delivery, EndedRun, FireDecision, FireFilter, FireRow,
+    FireRules, Handled, NewFire, Occurrence, Recorded, Recording, Together,
+};
+pub use notification::{DeliveryResult, DueNotification, Notification};
 
 pub use error::{StoreError, StoreErrorKind};

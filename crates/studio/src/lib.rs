@@ -17,6 +17,7 @@ mod api;
 mod assets;
 mod feed;
 mod guard;
+mod hooks;
 mod host;
 mod hosted;
 mod layout;
@@ -30,6 +31,7 @@ mod studio;
 mod view;
 mod visitor;
 
+pub use hooks::Hooks;
 pub use routes::{Access, ROUTES, Route, Verb};
 pub use server::{Serving, open, router};
 pub use settings::Settings;

@@ -8,7 +8,7 @@ use escrow_app::tokens::Role;
 
 use crate::hosted::hosted;
 use crate::studio::Studio;
-use crate::{action, api, assets, feed, pages};
+use crate::{action, api, assets, feed, hooks, pages};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -204,6 +204,15 @@ pub const ROUTES: &[Route] = &[
         ["note"],
         action::dismiss
     ),
+    Route {
+        verb: Verb::Post,
+        path: "/hooks/{name}",
+        access: Access::Own,
+        content: Content::Document,
+        summary: "Receive a signed webhook",
+        fields: &[],
+        mount: || post(hooks::receive),
+    },
     Route {
         verb: Verb::Post,
         path: "/sign-in",

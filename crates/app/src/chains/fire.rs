@@ -14,7 +14,7 @@ use super::define::compile;
 use crate::app::App;
 use crate::begin::{self, BeginError, StartRequest};
 use crate::error::Error;
-use crate::runs::{HeldRun, begin_error, create_canonical};
+use crate::runs::{HeldRun, begin_error, cores, create_canonical};
 
 /// The event that fires a chain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,7 +40,7 @@ pub enum FireOutcome {
 }
 
 /// A run of a chain that this process holds and has to drive.
-pub struct FiredRun(HeldRun);
+pub struct FiredRun(Box<HeldRun>);
 
 impl FiredRun {
     pub fn id(&self) -> &RunId {
@@ -79,6 +79,8 @@ pub async fn begin_fire(
         fire: Some(ChainFire { chain: chain.id.clone(), key: fire_key.to_owned(), depth: event.depth }),
         file: Some(chain.file.clone()),
         started_by: app.actor().into_iter().collect(),
+        // Steps follow one another; the runs that they nest have all cores.
+        parallelism: cores(),
         ..RunOptions::new(id.clone(), directory.display().to_string(), artifacts.display().to_string())
     };
     let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: None };
@@ -86,7 +88,7 @@ pub async fn begin_fire(
         Ok(begin::Begun { run, lease, secrets, first_turn }) => {
             let beginning = Beginning::New(first_turn);
             let held = HeldRun { run, lease, journal, secrets, before: Vec::new(), beginning };
-            Ok(FireOutcome::Begun(FiredRun(held)))
+            Ok(FireOutcome::Begun(FiredRun(Box::new(held))))
         }
         Err(BeginError::AlreadyExists(id)) => Ok(FireOutcome::Known(id)),
         Err(error) => Err(begin_error(error)),
@@ -105,8 +107,5 @@ pub async fn fire(app: &App, name: &str, event: FireEvent) -> Result<Run, Error>
         return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
             .help(format!("`escrow chain enable {name}` enables it")));
     }
-    match begin_fire(app, &chain, &fire_key()?, event).await? {
-        FireOutcome::Begun(fired) => drive(app, fired).await,
-        FireOutcome::Known(id) => crate::runs::replay_of(&*app.queries()?, &id).await,
-    }
+    Box::pin(crate::fires::fire_by_hand(app, &chain, event)).await
 }

@@ -2,9 +2,85 @@
 //!
 //! **Invariant:** a function of the schedule, the last tick that was handled and the time. It has no clock.
 
-use escrow_model::{CatchUp, Millis, Schedule, TICK_ON_TIME_MS, rfc3339};
+use escrow_model::{
+    CatchUp, EventTrigger, FireCode, Millis, Schedule, TICK_ON_TIME_MS, TriggerSource, rfc3339,
+};
 use escrow_playbook::ScheduleClock;
+use escrow_store::{ArmedTrigger, Handled, NewFire, Occurrence, Recording};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+
+use super::{LookFuture, Looking, TriggerKind};
+
+pub struct ScheduleTrigger;
+
+impl TriggerKind for ScheduleTrigger {
+    fn name(&self) -> &'static str {
+        "schedule"
+    }
+
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+        Box::pin(async move {
+            let due = looking.fires.due_schedules(looking.now_ms).await?;
+            Ok(due.iter().filter_map(|armed| recording(armed, looking.now_ms)).collect())
+        })
+    }
+
+    fn is_outside(&self) -> bool {
+        true
+    }
+}
+
+/// The ticks of one schedule that are due, and when to look again.
+pub fn recording(armed: &ArmedTrigger, now_ms: Millis) -> Option<Recording> {
+    let TriggerSource::Schedule(schedule) = &armed.source else { return None };
+    let timetable = Timetable {
+        chain: armed.chain_id.as_str(),
+        schedule,
+        anchor_ms: armed.anchor,
+        after_ms: armed.after,
+    };
+    let due = timetable.due(now_ms)?;
+    let fire = |key: String, at: Millis, fields: Map<String, Value>, refused| NewFire {
+        chain_id: armed.chain_id.clone(),
+        chain: armed.chain.clone(),
+        key,
+        at,
+        event: EventTrigger::SCHEDULE.to_owned(),
+        payload: fields,
+        depth: 1,
+        refused,
+    };
+    let fields = |scheduled: Millis| {
+        let mut fields = Map::new();
+        fields.insert("scheduled_at".into(), json!(rfc3339(scheduled)));
+        fields.insert("timezone".into(), json!(schedule.timezone));
+        fields
+    };
+    let missed = due.missed.as_ref().map(|missed| {
+        let mut about = fields(missed.last_ms);
+        about.insert("count".into(), json!(missed.count));
+        let refused = Some((FireCode::MissedLate, missed.summary()));
+        Occurrence { fire: fire(missed.key(), now_ms, about, refused), together: armed.together() }
+    });
+    let ticks = due.ticks.iter().map(|tick| {
+        let mut about = fields(tick.at_ms);
+        about.insert("late".into(), json!(tick.is_late));
+        Occurrence { fire: fire(tick.key(), now_ms, about, None), together: armed.together() }
+    });
+    let handled = Handled {
+        chain_id: armed.chain_id.clone(),
+        position: armed.position,
+        after: due.after_ms,
+        next_at: due.next_at_ms,
+        at: now_ms,
+    };
+    Some(Recording {
+        occurrences: missed.into_iter().chain(ticks).collect(),
+        handled: vec![handled],
+        ..Recording::default()
+    })
+}
 
 /// Missed ticks that are counted one by one. After a longer sleep the number is a lower bound.
 const COUNTED_MAX: usize = 10_000;
@@ -169,5 +245,123 @@ impl Timetable<'_> {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&digest[..8]);
         u64::from_be_bytes(bytes) % self.schedule.jitter_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use escrow_model::{Cadence, parse_rfc3339};
+
+    use super::*;
+
+    fn at(text: &str) -> Millis {
+        parse_rfc3339(&format!("2026-11-{text}:00Z")).unwrap()
+    }
+
+    fn hourly(catch_up: CatchUp) -> Schedule {
+        let cadence = Cadence::Cron("0 * * * *".into());
+        Schedule { cadence, timezone: "UTC".into(), catch_up, jitter_ms: 0 }
+    }
+
+    fn due(schedule: &Schedule, after: Millis, now: Millis) -> Due {
+        Timetable { chain: "c_1", schedule, anchor_ms: 0, after_ms: after }.due(now).unwrap()
+    }
+
+    fn times(due: &Due) -> Vec<String> {
+        due.ticks.iter().map(|tick| rfc3339(tick.at_ms)[8..16].to_owned()).collect()
+    }
+
+    #[test]
+    fn a_tick_is_on_time_for_fifteen_minutes() {
+        let hourly = hourly(CatchUp::Skip);
+        let after = at("16T09:30");
+        assert_eq!(due(&hourly, after, at("16T09:59")).ticks, []);
+        assert_eq!(due(&hourly, after, at("16T09:59")).next_at_ms, Some(at("16T10:00")));
+        for now in ["16T10:00", "16T10:01", "16T10:15"] {
+            let found = due(&hourly, after, at(now));
+            assert_eq!((times(&found), found.missed), (vec!["16T10:00".to_owned()], None), "{now}");
+        }
+        let late = due(&hourly, after, at("16T10:15") + 1);
+        assert_eq!(late.ticks, []);
+        assert_eq!(late.missed.unwrap().summary(), "the tick of 2026-11-16T10:00:00.000Z was missed");
+        assert_eq!(late.after_ms, at("16T10:00"));
+    }
+
+    #[test]
+    fn a_day_asleep_is_skipped_made_up_for_once_or_whole() {
+        let (slept, woke) = (at("16T09:30"), at("17T09:40"));
+        let skipped = due(&hourly(CatchUp::Skip), slept, woke);
+        assert_eq!(skipped.ticks, []);
+        let missed = skipped.missed.unwrap();
+        assert_eq!((missed.count, missed.made_up_by), (24, None));
+        assert_eq!((missed.first_ms, missed.last_ms), (at("16T10:00"), at("17T09:00")));
+
+        let once = due(&hourly(CatchUp::Once), slept, woke);
+        assert_eq!((times(&once), once.ticks[0].is_late), (vec!["17T09:00".to_owned()], true));
+        assert_eq!(once.missed.unwrap().made_up_by, Some(at("17T09:00")));
+
+        let all = due(&hourly(CatchUp::All), slept, woke);
+        assert_eq!((all.ticks.len(), all.missed), (24, None));
+        for (catch_up, after) in [(CatchUp::Skip, skipped.after_ms), (CatchUp::Once, once.after_ms)] {
+            assert_eq!(due(&hourly(catch_up), after, woke).ticks, [], "nothing is due twice");
+        }
+    }
+
+    #[test]
+    fn a_tick_that_is_on_time_makes_up_for_those_that_are_not() {
+        let once = due(&hourly(CatchUp::Once), at("16T09:30"), at("17T09:05"));
+        assert_eq!(times(&once), ["17T09:00"]);
+        assert!(!once.ticks[0].is_late);
+        assert_eq!(once.missed.unwrap().count, 23);
+        let single = due(&hourly(CatchUp::Once), at("16T09:30"), at("16T10:20"));
+        assert_eq!((times(&single), single.missed), (vec!["16T10:00".to_owned()], None));
+    }
+
+    #[test]
+    fn a_year_of_minutes_is_not_counted_one_by_one() {
+        let minutes = Schedule { cadence: Cadence::Cron("* * * * *".into()), ..hourly(CatchUp::Skip) };
+        let now = at("16T09:30");
+        let found = due(&minutes, now - 365 * 86_400_000, now);
+        let missed = found.missed.unwrap();
+        assert!(missed.or_more && missed.summary().starts_with("at least "), "{}", missed.summary());
+        assert_eq!((found.ticks.len(), found.after_ms), (16, now));
+    }
+
+    #[test]
+    fn a_long_catch_up_comes_in_parts_and_loses_nothing() {
+        let minutes = Schedule { cadence: Cadence::Cron("* * * * *".into()), ..hourly(CatchUp::All) };
+        let now = at("16T09:30");
+        let (mut after, mut ticks) = (now - 1_234 * 60_000, Vec::new());
+        loop {
+            let found = due(&minutes, after, now);
+            after = found.after_ms;
+            ticks.extend(found.ticks.iter().map(|tick| tick.at_ms));
+            if found.next_at_ms != Some(now) {
+                break;
+            }
+            assert_eq!(found.ticks.len(), BATCH_MAX);
+        }
+        assert_eq!(ticks.len(), 1_234);
+        assert!(ticks.windows(2).all(|pair| pair[1] - pair[0] == 60_000));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_silence_a_schedule() {
+        let found = due(&hourly(CatchUp::Skip), at("20T10:00"), at("16T09:30"));
+        assert_eq!((found.ticks.len(), found.next_at_ms), (0, Some(at("16T10:00"))));
+    }
+
+    #[test]
+    fn jitter_delays_a_tick_by_the_same_time_everywhere() {
+        let jittered = Schedule { jitter_ms: 10 * 60_000, ..hourly(CatchUp::Skip) };
+        let after = at("16T09:30");
+        let due_at = due(&jittered, after, after).next_at_ms.unwrap();
+        assert!((at("16T10:00")..at("16T10:10")).contains(&due_at));
+        assert_eq!(due(&jittered, after, due_at - 1).ticks, []);
+        let found = due(&jittered, after, due_at);
+        assert_eq!(found.ticks[0].key(), "tick:2026-11-16T10:00:00.000Z", "the key has no jitter");
+        assert_eq!(times(&due(&jittered, after, due_at + TICK_ON_TIME_MS)), ["16T10:00"]);
+        let of = |chain| Timetable { chain, schedule: &jittered, anchor_ms: 0, after_ms: after }.next_at_ms();
+        assert_ne!(of("c_1"), of("c_2"), "chains spread");
     }
 }

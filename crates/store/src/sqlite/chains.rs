@@ -100,7 +100,12 @@ fn find(name: &str, connection: &Connection) -> rusqlite::Result<Option<ChainRow
         .optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<ChainRow> {
+/// The columns that [`read`] expects, of a table in a join.
+pub(crate) fn columns_of(table: &str) -> String {
+    COLUMNS.split(", ").map(|column| format!("{table}.{column}")).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<ChainRow> {
     Ok(ChainRow {
         id: ChainId::from_stored(row.get::<_, String>(0)?),
         name: row.get(1)?,

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::StoreErrorKind;
 use crate::sqlite::trouble::Trouble;
-use crate::sqlite::{attention, chains, invocations, ledger, mark, outcomes, roster, tables};
+use crate::sqlite::{attention, chains, fires, invocations, ledger, mark, outbox, outcomes, roster, tables};
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
@@ -27,6 +27,7 @@ const STEPS: &[&[&str]] = &[
         attention::TABLES,
     ],
     &[chains::TABLES],
+    &[fires::TABLES, outbox::TABLES],
 ];
 
 /// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
@@ -137,7 +138,7 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] = &["9765feb6", "56f84901"];
+    const DIGESTS: &[&str] = &["9765feb6", "56f84901", "425593e1"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {

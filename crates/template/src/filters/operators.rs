@@ -6,6 +6,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
 use super::{argument, bounded, charge_all, charge_front, failed};
+use crate::absent::is_absent;
 use crate::budget::Budget;
 use crate::text::text_of;
 
@@ -30,13 +31,15 @@ pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let budget = Budget::of(state)?;
     let (left, right) = (argument(args, 0, "+")?, argument(args, 1, "+")?);
     match (left.kind(), right.kind()) {
+        _ if is_absent(left) => Ok(right.clone()),
+        _ if is_absent(right) => Ok(left.clone()),
         (ValueKind::String, ValueKind::String) => concat(state, args),
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             budget.charge_walk(left)?;
             budget.charge_walk(right)?;
             Ok(Value::from(left.try_iter()?.chain(right.try_iter()?).collect::<Vec<_>>()))
         }
-        (ValueKind::Number, ValueKind::Number) => number_operation("a + b", left, right),
+        (ValueKind::Number, ValueKind::Number) => plain_operation("a + b", left, right),
         (left, right) => Err(failed(format!("`+` cannot add a {right} to a {left}; `~` joins text"))),
     }
 }
@@ -52,7 +55,7 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
             .ok_or_else(|| failed(format!("a {} can be repeated a whole number of times", repeated.kind())))
     };
     match repeated.kind() {
-        ValueKind::Number => number_operation("a * b", left, right),
+        ValueKind::Number => plain_operation("a * b", left, right),
         ValueKind::String => {
             let (text, times) = (repeated.as_str().unwrap_or_default(), times()?);
             budget.charge_bytes(bounded(text.len().checked_mul(times))?)?;
@@ -70,8 +73,46 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
     }
 }
 
-/// Leaves arithmetic to minijinja, with its coercions and overflow checks.
-fn number_operation(operation: &'static str, left: &Value, right: &Value) -> Result<Value, Error> {
+/// `a < b` and the like. Nothing is less or greater than a value that is absent.
+fn ordered(
+    state: &mut State,
+    args: &[Value],
+    sign: &str,
+    holds: fn(&Value, &Value) -> bool,
+) -> Result<Value, Error> {
+    charge_all(state, args)?;
+    let (left, right) = (argument(args, 0, sign)?, argument(args, 1, sign)?);
+    Ok(Value::from(!is_absent(left) && !is_absent(right) && holds(left, right)))
+}
+
+pub(super) fn less(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, "<", |left, right| left < right)
+}
+
+pub(super) fn less_or_equal(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, "<=", |left, right| left <= right)
+}
+
+pub(super) fn greater(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, ">", |left, right| left > right)
+}
+
+pub(super) fn greater_or_equal(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, ">=", |left, right| left >= right)
+}
+
+/// `a in b`. Nothing is in a value that is absent.
+pub(super) fn is_in(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    charge_all(state, args)?;
+    let (item, container) = (argument(args, 0, "in")?, argument(args, 1, "in")?);
+    if is_absent(container) || is_absent(item) {
+        return Ok(Value::from(false));
+    }
+    plain_operation("a in b", item, container)
+}
+
+/// Leaves arithmetic and membership to minijinja, with its coercions and overflow checks.
+fn plain_operation(operation: &'static str, left: &Value, right: &Value) -> Result<Value, Error> {
     static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::empty);
     PLAIN.compile_expression(operation)?.eval(Value::from_pairs([("a", left.clone()), ("b", right.clone())]))
 }

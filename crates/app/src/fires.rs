@@ -1,0 +1,180 @@
+//! Decides fires and begins their runs.
+//!
+//! ```text
+//!   recorded ──decide──▶ accepted ──begin_fire──▶ begun ──drive──▶ run at rest
+//!                    └─▶ skipped, with the reason
+//! ```
+//!
+//! **Invariant:** each arrow is one transaction, and each can be repeated: a process that dies between two of them leaves
+//! a fire that the next process continues.
+
+use std::time::Duration;
+
+use escrow_engine::Run;
+use escrow_model::{ChainConcurrency, ChainRules, ChainStatus, EventTrigger, RunId};
+use escrow_runtime::now_ms;
+use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules, NewFire};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::chains::{self, FireEvent, FireOutcome, FiredRun};
+use crate::error::{Class, Error};
+use crate::runs;
+
+/// How long a run that the world keeps from beginning is tried again.
+const BEGIN_MS_MAX: u64 = 15 * 60 * 1000;
+
+/// How often a fire by hand looks whether its turn has come.
+const TURN_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The fires that pass the filter, newest first. Creates no state.
+pub async fn list(app: &App, filter: &FireFilter) -> Result<Vec<FireRow>, Error> {
+    Ok(app.fires_to_read()?.fires(filter).await?)
+}
+
+/// A fire as documents show it.
+pub fn document(fire: &FireRow) -> Value {
+    let reason = match (fire.code, &fire.reason) {
+        (Some(code), Some(summary)) => json!({ "code": code, "summary": summary }),
+        (_, _) => Value::Null,
+    };
+    let mut event = fire.payload.clone();
+    event.insert(EventTrigger::NAME_FIELD.to_owned(), json!(fire.event));
+    json!({
+        "chain": fire.chain,
+        "key": fire.key,
+        "at": escrow_model::rfc3339(fire.at),
+        "event": event,
+        "depth": fire.depth,
+        "status": fire.status,
+        "reason": reason,
+        "run_id": fire.run,
+    })
+}
+
+/// Decides a fire by the active definition of its chain.
+pub(crate) async fn decide(app: &App, fire: &FireRow) -> Result<FireDecision, Error> {
+    let chain = app.queries()?.chain(&fire.chain).await?;
+    let is_by_hand = fire.key.starts_with(BY_HAND);
+    let inactive = match chain.as_ref().map(|chain| chain.status) {
+        None => Some("the chain is not defined any more"),
+        Some(ChainStatus::Disabled) => Some("the chain is disabled"),
+        Some(ChainStatus::Paused) if !is_by_hand => Some("the chain is paused"),
+        Some(ChainStatus::Active | ChainStatus::Paused) => None,
+    };
+    let definition = chain.map(|chain| chain.definition).unwrap_or_default();
+    let concurrency = definition["concurrency"].as_str().and_then(ChainConcurrency::parse);
+    let max_depth = definition["max_depth"].as_u64().and_then(|depth| u32::try_from(depth).ok());
+    let rules = FireRules {
+        concurrency: concurrency.unwrap_or_default(),
+        max_depth: max_depth.unwrap_or(ChainRules::MAX_DEPTH),
+        inactive,
+        at: now_ms(),
+    };
+    Ok(app.fires()?.decide_fire(fire.id, rules).await?)
+}
+
+/// Begins the run of an accepted fire. `None` when it has its run already, or when it could not begin and will be tried
+/// again.
+pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>, Error> {
+    let fires = app.fires()?;
+    let Some(chain) = app.queries()?.chain(&fire.chain).await? else {
+        fires.fire_failed(fire.id, "the chain is not defined any more", now_ms()).await?;
+        return Err(Error::author("unknown_chain", format!("no chain is called `{}`", fire.chain)));
+    };
+    let event = FireEvent { name: fire.event.clone(), payload: fire.payload.clone(), depth: fire.depth };
+    match chains::begin_fire(app, &chain, &fire.key, event).await {
+        Ok(outcome) => {
+            fires.fire_begun(fire.id, now_ms()).await?;
+            Ok(match outcome {
+                FireOutcome::Begun(run) => Some(run),
+                FireOutcome::Known(_) => None,
+            })
+        }
+        Err(error) => {
+            let tried_ms = now_ms().saturating_sub(fire.decided_at.unwrap_or(fire.at));
+            let is_final = match error.class() {
+                Class::Stopped => false,
+                Class::World => tried_ms > BEGIN_MS_MAX,
+                Class::Author | Class::Person | Class::Bug => true,
+            };
+            if is_final {
+                let why = error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"));
+                fires.fire_failed(fire.id, &why, now_ms()).await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+const BY_HAND: &str = "manual-";
+
+/// Fires a chain by hand and drives its run until it ends or waits. A fire that must wait for its turn waits here.
+pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> Result<Run, Error> {
+    let fires = app.fires()?;
+    event.depth = depth_here(app, chain).await?.saturating_add(1);
+    let new = NewFire {
+        chain_id: chain.id.clone(),
+        chain: chain.name.clone(),
+        key: chains::fire_key()?,
+        at: now_ms(),
+        event: event.name,
+        payload: event.payload,
+        depth: event.depth,
+        refused: None,
+    };
+    let mut fire = fires.record_fire(&new).await?;
+    loop {
+        match decide(app, &fire).await? {
+            FireDecision::Accepted(accepted) => {
+                return match begin(app, &accepted).await? {
+                    Some(run) => chains::drive(app, run).await,
+                    None => runs::replay_of(&*app.queries()?, &accepted.run).await,
+                };
+            }
+            FireDecision::Waits(waiting) => fire = waiting,
+            FireDecision::Replaces { fire: waiting, runs } => {
+                fire = waiting;
+                for run in &runs {
+                    replace(app, run).await?;
+                }
+            }
+            FireDecision::Settled(settled) => return refused(app, &settled).await,
+        }
+        app.unless_stopped(tokio::time::sleep(TURN_INTERVAL)).await?;
+    }
+}
+
+/// Asks a run to end that a newer fire replaces.
+pub(crate) async fn replace(app: &App, run: &RunId) -> Result<(), Error> {
+    match runs::cancel(app, run.as_str()).await {
+        Ok(_) => Ok(()),
+        // It has ended, or has not begun, or another process is about to end it.
+        Err(error) if matches!(error.class(), Class::Person | Class::Author) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn refused(app: &App, fire: &FireRow) -> Result<Run, Error> {
+    let Some(code) = fire.code else {
+        return runs::replay_of(&*app.queries()?, &fire.run).await;
+    };
+    let why = fire.reason.as_deref().unwrap_or_default();
+    Err(Error::person("fire_skipped", format!("chain `{}` was not fired: {why}", fire.chain))
+        .help(format!("`escrow explain {}` says what to do", code.as_str())))
+}
+
+/// The depth of the chain run that the caller is a part of; 0 outside of chains.
+async fn depth_here(app: &App, chain: &ChainRow) -> Result<u32, Error> {
+    let fires = app.fires()?;
+    let mut depth = 0;
+    for run in app.runs_around() {
+        let Some(around) = fires.fire_of_run(&RunId::from_stored(run)).await? else { continue };
+        if around.chain_id == chain.id {
+            let message = format!("a step of chain `{}` cannot fire the chain", chain.name);
+            return Err(Error::person("own_step", message).help("let the chain have one more step instead"));
+        }
+        depth = depth.max(around.depth);
+    }
+    Ok(depth)
+}

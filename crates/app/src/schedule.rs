@@ -1,0 +1,477 @@
+//! The scheduling loop: everything due, everything abandoned, everything expired; then return, or again.
+//!
+//! ```text
+//!   TRIGGERS ──look──▶ fires (recorded) ──decide──▶ accepted ──▶ Driver: begin, drive
+//!   abandoned and expired runs ────────────────────────────────▶ Driver: resume
+//!   open waits ──▶ outbox ──▶ people
+//! ```
+//!
+//! **Invariant:** `chain check` and `chain daemon` are this one loop. All that it knows lies in the store, so any number of
+//! processes may run it at once, and none has to.
+
+mod arm;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use escrow_model::{Millis, RunId};
+use escrow_runtime::config::Settings;
+use escrow_runtime::now_ms;
+use escrow_runtime::triggers::file::FileWatch;
+use escrow_runtime::triggers::schedule::recording;
+use escrow_runtime::triggers::{Looking, TRIGGERS, TriggerKind};
+use escrow_store::{FireDecision, FireRow, Occurrence, Recorded};
+use tokio::sync::Notify;
+
+use crate::app::App;
+use crate::chains;
+use crate::driver::Driver;
+use crate::error::{Class, Error};
+use crate::{fires, outbox, runs};
+
+pub use arm::arm;
+pub(crate) use arm::{project, settings};
+
+/// How often a waiting daemon looks at the clock and at the database. A laptop that wakes up is noticed by then.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// A daemon looks at everything at least this often.
+const LOOK_MS_MAX: u64 = 15_000;
+
+/// Looks of one kind in one pass: a schedule that catches up, or a long feed, takes several.
+const LOOKS_MAX: usize = 1_000;
+
+/// What one look at everything found and did.
+#[derive(Clone, Debug, Default)]
+pub struct Pass {
+    /// Fires that are new.
+    pub recorded: Vec<FireRow>,
+    /// Fires that have their turn now.
+    pub accepted: Vec<FireRow>,
+    /// Fires that have no run, with the reason.
+    pub settled: Vec<FireRow>,
+    /// Runs whose process was gone, or whose time was up.
+    pub resumed: Vec<RunId>,
+    /// Sources that could not be read, and runs that could not continue.
+    pub problems: Vec<String>,
+}
+
+impl Pass {
+    /// Whether nothing happened.
+    pub fn is_quiet(&self) -> bool {
+        self.recorded.is_empty()
+            && self.accepted.is_empty()
+            && self.settled.is_empty()
+            && self.resumed.is_empty()
+            && self.problems.is_empty()
+    }
+
+    fn absorb(&mut self, other: Pass) {
+        self.recorded.extend(other.recorded);
+        self.accepted.extend(other.accepted);
+        self.settled.extend(other.settled);
+        self.resumed.extend(other.resumed);
+        self.problems.extend(other.problems);
+    }
+}
+
+/// What a check would do.
+#[derive(Clone, Debug, Default)]
+pub struct Rehearsal {
+    /// What would be recorded.
+    pub due: Vec<Occurrence>,
+    /// Fires that are recorded and not decided.
+    pub undecided: Vec<FireRow>,
+    /// Runs that would be resumed.
+    pub abandoned: Vec<RunId>,
+    pub problems: Vec<String>,
+}
+
+/// Which sources a pass looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Everything,
+    /// Only what runs of this project have told.
+    Inside,
+}
+
+/// Runs the loop. Its runs are hosted side by side, up to a cap.
+pub struct Scheduler {
+    driver: Driver,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    hosted: Mutex<Hosted>,
+    /// Some hosted work has ended, or something may have happened.
+    wake: Arc<Notify>,
+    draining: AtomicBool,
+}
+
+#[derive(Default)]
+struct Hosted {
+    fires: BTreeSet<u64>,
+    runs: BTreeSet<RunId>,
+    is_telling: bool,
+    /// Runs that could not continue, with the entry that they were at then.
+    stuck: BTreeMap<RunId, u64>,
+    problems: Vec<String>,
+}
+
+impl Hosted {
+    fn is_empty(&self) -> bool {
+        self.fires.is_empty() && self.runs.is_empty() && !self.is_telling
+    }
+}
+
+impl Shared {
+    fn hosted(&self) -> MutexGuard<'_, Hosted> {
+        // Whatever is changed under the lock is changed by one statement.
+        self.hosted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+}
+
+impl Scheduler {
+    pub fn new(app: Arc<App>, hosted_max: NonZeroUsize) -> Scheduler {
+        Scheduler { driver: Driver::new(app, hosted_max), shared: Arc::default() }
+    }
+
+    fn app(&self) -> &Arc<App> {
+        self.driver.app()
+    }
+
+    /// Does everything that is due, and returns when all that it began has ended or waits. `at` is the time by which
+    /// schedules are judged.
+    pub async fn check(&self, at: Option<Millis>) -> Result<Pass, Error> {
+        let mut pass = self.look(at.unwrap_or_else(now_ms), Scope::Everything).await?;
+        loop {
+            let ended = self.shared.wake.notified();
+            if self.app().is_stopping() {
+                self.rest().await;
+                return Err(Error::stopped());
+            }
+            let is_idle = self.shared.hosted().is_empty();
+            if is_idle {
+                let next = self.look(at.unwrap_or_else(now_ms), Scope::Inside).await?;
+                let is_done = next.accepted.is_empty() && next.recorded.is_empty() && next.resumed.is_empty();
+                pass.absorb(next);
+                if is_done && self.shared.hosted().is_empty() {
+                    pass.problems.append(&mut self.shared.hosted().problems);
+                    return Ok(pass);
+                }
+                continue;
+            }
+            tokio::select! {
+                () = ended => {}
+                () = tokio::time::sleep(BEAT) => {}
+            }
+            pass.absorb(self.look(at.unwrap_or_else(now_ms), Scope::Inside).await?);
+        }
+    }
+
+    /// Says what a check would do, and writes nothing.
+    pub async fn rehearse(&self, at: Option<Millis>) -> Result<Rehearsal, Error> {
+        let app = self.app();
+        let now = at.unwrap_or_else(now_ms);
+        let (fires, queries) = (app.fires_to_read()?, app.queries()?);
+        let settings = settings(app)?;
+        let project = project(app);
+        let stopping = app.stopping();
+        let looking = Looking {
+            fires: &*fires,
+            queries: &*queries,
+            project: &project,
+            settings: &settings,
+            now_ms: now,
+            cancellation: &stopping,
+        };
+        let mut found = Rehearsal::default();
+        let unarmed = fires.unarmed_chains().await?;
+        for row in &unarmed {
+            for armed in arm::would_be_armed(row) {
+                found.due.extend(recording(&armed, now).into_iter().flat_map(|one| one.occurrences));
+            }
+        }
+        let is_unarmed = |one: &Occurrence| unarmed.iter().any(|row| row.id == one.fire.chain_id);
+        for kind in TRIGGERS {
+            match kind.look(&looking).await {
+                Ok(recordings) => {
+                    let occurrences = recordings.into_iter().flat_map(|one| one.occurrences);
+                    found.due.extend(occurrences.filter(|one| !is_unarmed(one)));
+                }
+                Err(error) => found.problems.push(format!("{}: {error}", kind.name())),
+            }
+        }
+        found.undecided = fires.undecided().await?;
+        found.abandoned = runs::abandoned(app).await?.into_iter().map(|row| row.id).collect();
+        Ok(found)
+    }
+
+    /// Looks again and again until the app is asked to stop, or [`Scheduler::drain`] is called; then waits for what it
+    /// hosts. `told` learns what each pass did.
+    pub async fn run(&self, mut told: impl FnMut(&Pass)) -> Result<(), Error> {
+        let _watch = FileWatch::start(&project(self.app()), Arc::clone(&self.shared.wake));
+        let mut seen = None;
+        let mut looked_at = 0;
+        loop {
+            let woken = self.shared.wake.notified();
+            if self.shared.is_draining() || self.app().is_stopping() {
+                self.rest().await;
+                return Ok(());
+            }
+            let now = now_ms();
+            let version = self.app().queries()?.version().await.ok();
+            let is_due = self.app().fires()?.next_due().await?.is_some_and(|at| at <= now);
+            // A clock that was set back is a reason to look, too.
+            let is_time = now < looked_at || now - looked_at >= LOOK_MS_MAX;
+            if version != seen || is_due || is_time {
+                looked_at = now;
+                match self.look(now, Scope::Everything).await {
+                    Ok(mut pass) => {
+                        pass.problems.append(&mut self.shared.hosted().problems);
+                        told(&pass);
+                    }
+                    // A database that cannot be read now may be readable later.
+                    Err(error) if error.class() == Class::World => {
+                        told(&Pass { problems: vec![error.to_string()], ..Pass::default() });
+                    }
+                    Err(error) => return Err(error),
+                }
+                // What this pass wrote is no news.
+                seen = self.app().queries()?.version().await.ok();
+            }
+            tokio::select! {
+                () = woken => seen = None,
+                () = tokio::time::sleep(BEAT) => {}
+                () = self.app().stopped() => {}
+            }
+        }
+    }
+
+    /// Begins nothing more. What is hosted may come to rest.
+    pub fn drain(&self) {
+        self.shared.draining.store(true, Ordering::SeqCst);
+        self.shared.wake.notify_waiters();
+        self.shared.wake.notify_one();
+    }
+
+    /// How many fires and runs are hosted here.
+    pub fn hosted(&self) -> usize {
+        let hosted = self.shared.hosted();
+        hosted.fires.len() + hosted.runs.len()
+    }
+
+    /// Waits until nothing is hosted.
+    async fn rest(&self) {
+        loop {
+            let ended = self.shared.wake.notified();
+            if self.shared.hosted().is_empty() {
+                return;
+            }
+            tokio::select! {
+                () = ended => {}
+                () = tokio::time::sleep(BEAT) => {}
+            }
+        }
+    }
+
+    /// Looks at everything once, and hosts what follows.
+    async fn look(&self, now: Millis, scope: Scope) -> Result<Pass, Error> {
+        let app = self.app();
+        let mut pass = Pass::default();
+        arm(app).await?;
+        let settings = match settings(app) {
+            Ok(settings) => settings,
+            // Schedules are kept while the settings are wrong.
+            Err(error) => {
+                pass.problems.push(error.to_string());
+                Settings::default()
+            }
+        };
+        self.record(now, scope, &settings, &mut pass).await?;
+        self.decide(&mut pass).await?;
+        self.resume(&mut pass).await?;
+        self.tell(&settings);
+        Ok(pass)
+    }
+
+    async fn record(
+        &self,
+        now: Millis,
+        scope: Scope,
+        settings: &Settings,
+        pass: &mut Pass,
+    ) -> Result<(), Error> {
+        let app = self.app();
+        let (fires, queries) = (app.fires()?, app.queries()?);
+        let project = project(app);
+        let stopping = app.stopping();
+        let looking = Looking {
+            fires: &*fires,
+            queries: &*queries,
+            project: &project,
+            settings,
+            now_ms: now,
+            cancellation: &stopping,
+        };
+        for kind in TRIGGERS.iter().filter(|kind| scope == Scope::Everything || !kind.is_outside()) {
+            if let Err(why) = read_whole(*kind, &looking, pass).await? {
+                pass.problems.push(format!("{}: {why}", kind.name()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn decide(&self, pass: &mut Pass) -> Result<(), Error> {
+        let app = self.app();
+        for fire in app.fires()?.undecided().await? {
+            if self.shared.is_draining() || self.shared.hosted().fires.contains(&fire.id) {
+                continue;
+            }
+            match fires::decide(app, &fire).await? {
+                FireDecision::Accepted(fire) => {
+                    pass.accepted.push(fire.clone());
+                    self.begin(fire);
+                }
+                FireDecision::Waits(_) => {}
+                FireDecision::Replaces { runs, .. } => runs.into_iter().for_each(|run| self.replace(run)),
+                FireDecision::Settled(fire) => pass.settled.push(fire),
+            }
+        }
+        Ok(())
+    }
+
+    /// Hosts the run of a fire.
+    fn begin(&self, fire: FireRow) {
+        self.shared.hosted().fires.insert(fire.id);
+        let shared = Arc::clone(&self.shared);
+        let id = fire.id;
+        let hosted = self.driver.spawn(move |app: Arc<App>| async move {
+            // Its turn may come after the daemon was asked to drain. The fire stays accepted.
+            if shared.is_draining() {
+                return Ok(());
+            }
+            match fires::begin(&app, &fire).await {
+                Ok(Some(run)) => chains::drive(&app, run).await.map(drop),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            }
+        });
+        self.attend(hosted, move |hosted| {
+            hosted.fires.remove(&id);
+        });
+    }
+
+    /// Hosts the end of a run that a newer fire replaces.
+    fn replace(&self, run: RunId) {
+        if !self.shared.hosted().runs.insert(run.clone()) {
+            return;
+        }
+        let ending = run.clone();
+        let hosted =
+            self.driver.spawn(move |app: Arc<App>| async move { fires::replace(&app, &ending).await });
+        self.attend(hosted, move |hosted| {
+            hosted.runs.remove(&run);
+        });
+    }
+
+    async fn resume(&self, pass: &mut Pass) -> Result<(), Error> {
+        for row in runs::abandoned(self.app()).await? {
+            {
+                let mut hosted = self.shared.hosted();
+                let is_stuck = hosted.stuck.get(&row.id).is_some_and(|seq| *seq == row.seq);
+                if self.shared.is_draining() || is_stuck || !hosted.runs.insert(row.id.clone()) {
+                    continue;
+                }
+            }
+            pass.resumed.push(row.id.clone());
+            let shared = Arc::clone(&self.shared);
+            let (id, seq) = (row.id.clone(), row.seq);
+            let hosted = self.driver.spawn(move |app: Arc<App>| async move {
+                if shared.is_draining() {
+                    return Ok(());
+                }
+                let outcome = runs::pick_up(&app, &row).await;
+                if outcome.is_err() {
+                    shared.hosted().stuck.insert(row.id.clone(), seq);
+                }
+                outcome.map(drop)
+            });
+            self.attend(hosted, move |hosted| {
+                hosted.runs.remove(&id);
+            });
+        }
+        Ok(())
+    }
+
+    /// Hosts the delivery of notifications.
+    fn tell(&self, settings: &Settings) {
+        let Some(notify) = settings.notify.clone() else { return };
+        if std::mem::replace(&mut self.shared.hosted().is_telling, true) {
+            return;
+        }
+        let directory = project(self.app());
+        let hosted = self.driver.spawn(move |app: Arc<App>| async move {
+            outbox::tell(&app, &notify, &directory).await.map(drop)
+        });
+        self.attend(hosted, |hosted| hosted.is_telling = false);
+    }
+
+    /// Waits for hosted work beside the loop, and wakes it.
+    fn attend(&self, work: crate::driver::Handle<()>, done: impl FnOnce(&mut Hosted) + Send + 'static) {
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            let outcome = work.join().await;
+            let mut hosted = shared.hosted();
+            match outcome {
+                Ok(()) => {}
+                // Another process was faster, or this one stops.
+                Err(error) if error.class() == Class::Stopped || error.code() == runs::HELD => {}
+                Err(error) => hosted.problems.push(error.to_string()),
+            }
+            done(&mut hosted);
+            drop(hosted);
+            shared.wake.notify_one();
+        });
+    }
+}
+
+/// Looks until nothing new is found. The inner error is the source's.
+async fn read_whole(
+    kind: &dyn TriggerKind,
+    looking: &Looking<'_>,
+    pass: &mut Pass,
+) -> Result<Result<(), String>, Error> {
+    for _ in 0..LOOKS_MAX {
+        let recordings = match kind.look(looking).await {
+            Ok(recordings) => recordings,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let mut is_done = true;
+        for recording in &recordings {
+            // Full batches have more behind them; the others only move their cursor.
+            is_done &= recording.occurrences.is_empty();
+            match looking.fires.record(recording).await? {
+                Recorded::Done(new) => {
+                    pass.settled.extend(new.iter().filter(|fire| fire.status.is_final()).cloned());
+                    pass.recorded.extend(new);
+                }
+                Recorded::Duplicate => {}
+                // Another process has recorded it.
+                Recorded::Moved => is_done = false,
+            }
+        }
+        if is_done {
+            break;
+        }
+    }
+    Ok(Ok(()))
+}

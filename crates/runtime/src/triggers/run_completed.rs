@@ -1,0 +1,74 @@
+//! `run.completed`: every playbook run that has ended, read from the feed behind a cursor.
+
+use escrow_model::{EventTrigger, TriggerEvent};
+use escrow_store::{CursorMove, EndedRun, OutcomeFilter, Recording, StoreError};
+use serde_json::{Map, Value, json};
+
+use super::event::{Origin, offer};
+use super::{LookFuture, Looking, TriggerKind};
+
+pub struct RunCompleted;
+
+/// The name of the cursor.
+const FEED: &str = "feed";
+
+impl TriggerKind for RunCompleted {
+    fn name(&self) -> &'static str {
+        "run.completed"
+    }
+
+    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+        Box::pin(async move {
+            let listeners = looking.fires.listeners(EventTrigger::RUN).await?;
+            // A cursor that stays behind costs one longer look later; ends before a definition never count.
+            if listeners.is_empty() {
+                return Ok(Vec::new());
+            }
+            let from = looking.fires.cursor(FEED).await?;
+            let after = from.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);
+            let (ended, end) = looking.fires.ended_runs(after).await?;
+            if end == after {
+                return Ok(Vec::new());
+            }
+            let mut recording = Recording {
+                cursors: vec![CursorMove { name: FEED.into(), from, to: end.to_string() }],
+                ..Recording::default()
+            };
+            for one in &ended {
+                let Some(event) = told(one, looking).await? else { continue };
+                let origin = Origin { chain: one.chain.clone(), depth: one.depth };
+                recording.occurrences.extend(offer(&event, &origin, &listeners));
+            }
+            Ok(vec![recording])
+        })
+    }
+
+    fn is_outside(&self) -> bool {
+        false
+    }
+}
+
+/// The event of a run's end; `None` when the run was removed meanwhile.
+async fn told(ended: &EndedRun, looking: &Looking<'_>) -> Result<Option<TriggerEvent>, StoreError> {
+    let Ok(row) = looking.queries.run(ended.run.as_str()).await else { return Ok(None) };
+    let newest = OutcomeFilter { run: Some(ended.run.clone()), limit: Some(1), ..OutcomeFilter::default() };
+    let outcome = looking.queries.outcomes(&newest).await?.pop();
+    let mut fields = Map::new();
+    fields.insert("run_id".into(), json!(row.id));
+    fields.insert("playbook".into(), json!(row.playbook));
+    fields.insert("title".into(), json!(row.title));
+    fields.insert("status".into(), json!(row.status));
+    fields.insert("reason".into(), json!(row.reason.as_ref().map(|reason| reason.code)));
+    fields.insert("summary".into(), json!(row.reason.as_ref().map(|reason| &reason.summary)));
+    fields.insert("invocation_id".into(), json!(row.invocation_id));
+    fields.insert("nested".into(), json!(row.depth > 0));
+    fields.insert("outcome".into(), outcome.map_or(Value::Null, |row| row.outcome.outcome.content));
+    fields.insert("chain_run_id".into(), json!(ended.chain_run));
+    Ok(Some(TriggerEvent {
+        name: EventTrigger::RUN.to_owned(),
+        fields,
+        // A run that is reopened ends again.
+        key: format!("run:{}:{}", ended.run, ended.seq),
+        at: ended.ended_at,
+    }))
+}

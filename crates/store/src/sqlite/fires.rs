@@ -1,0 +1,287 @@
+//! Fires of chains: recorded, then decided, each in one transaction.
+//!
+//! ```text
+//!   source ──record──▶ fires (recorded) ──decide──▶ accepted ──▶ begun
+//!                          (chain, key)         └─▶ skipped, missed, failed: with a reason
+//! ```
+//!
+//! **Invariant:** a chain and a key have one fire, whatever many processes record at once, and two accepted fires of a
+//! chain never overlap.
+
+mod armed;
+mod decide;
+mod ended;
+mod record;
+
+use escrow_model::{ChainId, Millis, RunId};
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use crate::chain_definition::ChainRow;
+use crate::commit::Durability;
+use crate::error::StoreError;
+use crate::fire::{
+    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded,
+    Recording,
+};
+use crate::fires::Fires;
+use crate::journal::StoreFuture;
+use crate::notification::{DeliveryResult, DueNotification, Notification};
+use crate::sqlite::outbox;
+use crate::sqlite::store::Store;
+use crate::sqlite::tables::{from_json, optional_word, word};
+
+/// What cannot be derived; a step of the schema.
+pub(crate) const TABLES: &str = "
+CREATE TABLE fires (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    chain_id TEXT NOT NULL,
+    chain TEXT NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    reason_code TEXT,
+    reason TEXT,
+    run TEXT NOT NULL,
+    decided_at INTEGER,
+    UNIQUE (chain_id, key)
+) STRICT;
+CREATE INDEX fires_undecided ON fires (id) WHERE status IN ('recorded', 'accepted');
+CREATE INDEX fires_by_chain ON fires (chain_id, id);
+CREATE INDEX fires_by_run ON fires (run);
+
+CREATE TABLE occurrences (
+    chain_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (chain_id, position, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX occurrences_unused ON occurrences (chain_id, position, at) WHERE used = 0;
+
+CREATE TABLE armed_chains (
+    chain_id TEXT PRIMARY KEY,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE armed_triggers (
+    chain_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    chain TEXT NOT NULL,
+    sources INTEGER NOT NULL,
+    rule TEXT NOT NULL,
+    source TEXT NOT NULL,
+    event TEXT,
+    anchor INTEGER NOT NULL,
+    after INTEGER NOT NULL,
+    next_at INTEGER,
+    computed_at INTEGER NOT NULL,
+    PRIMARY KEY (chain_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX armed_triggers_due ON armed_triggers (next_at) WHERE event IS NULL;
+CREATE INDEX armed_triggers_computed ON armed_triggers (computed_at) WHERE event IS NULL;
+CREATE INDEX armed_triggers_by_event ON armed_triggers (event) WHERE event IS NOT NULL;
+
+CREATE TABLE cursors (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE deliveries (
+    hook TEXT NOT NULL,
+    id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    subject TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (hook, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_by_digest ON deliveries (hook, digest);
+CREATE INDEX deliveries_by_subject ON deliveries (subject) WHERE subject IS NOT NULL;
+CREATE INDEX deliveries_by_age ON deliveries (at);
+";
+
+const COLUMNS: &str =
+    "id, chain_id, chain, key, at, event, payload, depth, status, reason_code, reason, run, decided_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<FireRow> {
+    Ok(FireRow {
+        id: row.get(0)?,
+        chain_id: ChainId::from_stored(row.get::<_, String>(1)?),
+        chain: row.get(2)?,
+        key: row.get(3)?,
+        at: row.get(4)?,
+        event: row.get(5)?,
+        payload: from_json(row, 6)?,
+        depth: row.get(7)?,
+        status: word(row, 8)?,
+        code: optional_word(row, 9)?,
+        reason: row.get(10)?,
+        run: RunId::from_stored(row.get::<_, String>(11)?),
+        decided_at: row.get(12)?,
+    })
+}
+
+fn one(id: u64, connection: &Connection) -> rusqlite::Result<FireRow> {
+    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM fires WHERE id = ?1"))?.query_row([id], read)
+}
+
+impl Store {
+    /// The fires that pass the filter, newest first.
+    pub fn fires(&self, filter: &FireFilter) -> Result<Vec<FireRow>, StoreError> {
+        let mut values = Vec::new();
+        let mut conditions = vec!["1"];
+        if let Some(chain) = &filter.chain {
+            values.push(SqlValue::Text(ChainId::of(chain).as_str().to_owned()));
+            conditions.push("chain_id = ?");
+        }
+        if filter.without_run {
+            conditions.push("status <> 'begun'");
+        }
+        let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
+        let condition = conditions.join(" AND ");
+        let sql = format!("SELECT {COLUMNS} FROM fires WHERE {condition} ORDER BY id DESC LIMIT {limit}");
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params_from_iter(values), read)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The fire of a run of a chain.
+    pub fn fire_of_run(&self, run: &RunId) -> Result<Option<FireRow>, StoreError> {
+        self.read(|connection| {
+            let sql = format!("SELECT {COLUMNS} FROM fires WHERE run = ?1");
+            Ok(connection.prepare_cached(&sql)?.query_row([run.as_str()], read).optional()?)
+        })
+    }
+
+    /// Fires without a final status, oldest first.
+    pub fn undecided_fires(&self) -> Result<Vec<FireRow>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM fires WHERE status IN ('recorded', 'accepted') ORDER BY id"
+            ))?;
+            let rows = statement.query_map([], read)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// How far a source was read.
+    pub fn cursor(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.read(|connection| Ok(record::cursor(name, connection)?))
+    }
+}
+
+impl Fires for Store {
+    fn unarmed_chains(&self) -> StoreFuture<'_, Result<Vec<ChainRow>, StoreError>> {
+        Box::pin(async move { Store::unarmed_chains(self) })
+    }
+
+    fn arm<'a>(&'a self, chain: &'a ArmChain) -> StoreFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.write_async(Durability::Full, armed::arming(chain.clone())).await })
+    }
+
+    fn due_schedules(&self, now: Millis) -> StoreFuture<'_, Result<Vec<ArmedTrigger>, StoreError>> {
+        Box::pin(async move { Store::due_schedules(self, now) })
+    }
+
+    fn next_due(&self) -> StoreFuture<'_, Result<Option<Millis>, StoreError>> {
+        Box::pin(async move { Store::next_due(self) })
+    }
+
+    fn listeners<'a>(&'a self, event: &'a str) -> StoreFuture<'a, Result<Vec<ArmedTrigger>, StoreError>> {
+        Box::pin(async move { Store::listeners(self, event) })
+    }
+
+    fn record<'a>(&'a self, recording: &'a Recording) -> StoreFuture<'a, Result<Recorded, StoreError>> {
+        Box::pin(
+            async move { self.write_async(Durability::Full, record::recording(recording.clone())).await },
+        )
+    }
+
+    fn record_fire<'a>(&'a self, fire: &'a NewFire) -> StoreFuture<'a, Result<FireRow, StoreError>> {
+        Box::pin(
+            async move { self.write_async(Durability::Full, record::recording_fire(fire.clone())).await },
+        )
+    }
+
+    fn undecided(&self) -> StoreFuture<'_, Result<Vec<FireRow>, StoreError>> {
+        Box::pin(async move { self.undecided_fires() })
+    }
+
+    fn decide_fire(&self, fire: u64, rules: FireRules) -> StoreFuture<'_, Result<FireDecision, StoreError>> {
+        Box::pin(async move { self.write_async(Durability::Full, decide::deciding(fire, rules)).await })
+    }
+
+    fn fire_begun(&self, fire: u64, at: Millis) -> StoreFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.write_async(Durability::Full, decide::begun(fire, at)).await })
+    }
+
+    fn fire_failed<'a>(
+        &'a self,
+        fire: u64,
+        why: &'a str,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<(), StoreError>> {
+        Box::pin(
+            async move { self.write_async(Durability::Full, decide::failed(fire, why.to_owned(), at)).await },
+        )
+    }
+
+    fn fires<'a>(&'a self, filter: &'a FireFilter) -> StoreFuture<'a, Result<Vec<FireRow>, StoreError>> {
+        Box::pin(async move { Store::fires(self, filter) })
+    }
+
+    fn fire_of_run<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<FireRow>, StoreError>> {
+        Box::pin(async move { Store::fire_of_run(self, run) })
+    }
+
+    fn cursor<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { Store::cursor(self, name) })
+    }
+
+    fn is_known_subject<'a>(&'a self, subject: &'a str) -> StoreFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { self.read(|connection| Ok(record::is_known_subject(subject, connection)?)) })
+    }
+
+    fn ended_runs(&self, after: u64) -> StoreFuture<'_, Result<(Vec<EndedRun>, u64), StoreError>> {
+        Box::pin(async move { Store::ended_runs(self, after) })
+    }
+
+    fn notify<'a>(&'a self, notifications: &'a [Notification]) -> StoreFuture<'a, Result<u64, StoreError>> {
+        Box::pin(
+            async move { self.write_async(Durability::Full, outbox::keeping(notifications.to_vec())).await },
+        )
+    }
+
+    fn claim_notifications(
+        &self,
+        now: Millis,
+        lease_ms: u64,
+    ) -> StoreFuture<'_, Result<Vec<DueNotification>, StoreError>> {
+        Box::pin(async move {
+            if !outbox::has_due(self, now)? {
+                return Ok(Vec::new());
+            }
+            self.write_async(Durability::Full, outbox::claiming(now, lease_ms)).await
+        })
+    }
+
+    fn notified<'a>(
+        &'a self,
+        id: u64,
+        result: &'a DeliveryResult,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<(), StoreError>> {
+        Box::pin(
+            async move { self.write_async(Durability::Full, outbox::settling(id, result.clone(), at)).await },
+        )
+    }
+}
