@@ -36,7 +36,19 @@ pub struct Settings {
     pub runs: u64,
     pub store: StoreKind,
     pub jobs: usize,
+    pub observer: fn(Progress),
 }
+
+/// What an observer is told while cases are played.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    Played(u64),
+    /// This case failed. Cutting it down may take long.
+    Failed(u64),
+}
+
+/// After how many runs an observer is told.
+const PROGRESS_RUNS: u64 = 10_000;
 
 /// The results of all cases.
 #[derive(Debug, Default)]
@@ -114,12 +126,17 @@ impl Found {
         };
         for number in from..from + BATCH {
             let Some(case) = cases.case(number) else { continue };
-            if played.fetch_add(1, Ordering::Relaxed) >= settings.runs {
+            let before = played.fetch_add(1, Ordering::Relaxed);
+            if before >= settings.runs {
                 return;
+            }
+            if before > 0 && before.is_multiple_of(PROGRESS_RUNS) {
+                (settings.observer)(Progress::Played(before));
             }
             let outcome = play_safely(&case, &backend);
             self.count(&outcome);
             if outcome.problem.is_some() {
+                (settings.observer)(Progress::Failed(number));
                 self.failure = Some(Failure { number, report: report(&case, &outcome) });
                 return;
             }

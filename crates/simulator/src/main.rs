@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use escrow_simulator::{Settings, StoreKind, one, play_fires, simulate};
+use escrow_simulator::{Progress, Settings, StoreKind, one, play_fires, simulate};
 
 const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--case N]
        simulate --fires N [--seed N]
@@ -108,7 +108,7 @@ fn fires(words: &[String]) -> ExitCode {
 
 fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64>), String> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = Settings { seed: 1, runs: 10_000, store: StoreKind::Memory, jobs };
+    let mut settings = Settings { seed: 1, runs: 10_000, store: StoreKind::Memory, jobs, observer: tell };
     let mut case = None;
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("`{word}` wants a value"))?;
@@ -129,4 +129,11 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64
         }
     }
     Ok((settings, case))
+}
+
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Played(runs) => eprintln!("{runs} runs played"),
+        Progress::Failed(case) => eprintln!("case {case} fails; it is being cut down"),
+    }
 }
