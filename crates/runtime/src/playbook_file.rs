@@ -49,6 +49,12 @@ pub fn read_chain(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Re
     NestedLoader::new(directories.commands).load_chain(path, bytes, directories.current)
 }
 
+/// Reads a show from the bytes of its file, with the playbooks of its plays and gates. They are searched as nested playbooks
+/// are, then as the steps of a chain.
+pub fn read_show(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Reading {
+    NestedLoader::new(directories.commands).load_show(path, bytes, directories.current)
+}
+
 /// The playbook of one check that gives a task to an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
     let loader = NestedLoader::new(directory);
@@ -78,6 +84,8 @@ pub(crate) enum Search {
     Nested,
     /// Named by a step of a chain.
     Skill,
+    /// Named by a play of a show.
+    Play,
 }
 
 /// How many files of a folder are read to find a playbook by its `name`.
