@@ -620,6 +620,21 @@ steps:
 }
 
 #[test]
+fn a_notification_goes_where_the_project_says_unless_the_step_does() {
+    let project = Project::new();
+    let chain = "name: told\nsteps:\n  - { action: notify, with: { message: 'done with {{ trigger.pr_number }}' } }\n";
+    project.desk.write("chain.yaml", chain);
+    let nobody = project.escrow(&["check", "chain.yaml"]);
+    assert_eq!(nobody.code, Some(2));
+    assert!(nobody.stderr.contains("nobody to tell"), "{}", nobody.stderr);
+    project.desk.write(".escrow/config.toml", "[notify]\ncommand = \"cat > told\"\n");
+    project.define(chain);
+    let (code, run) = project.fire("told");
+    assert_eq!(code, Some(0), "{run}");
+    assert_eq!(project.desk.read("told"), "done with 7");
+}
+
+#[test]
 fn the_example_queues_an_ordinary_issue_and_asks_before_it_pages() {
     let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chains");
     let desk = Desk::new();

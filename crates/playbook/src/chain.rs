@@ -87,7 +87,7 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         return None;
     }
     shape::validate_chain(&root, found);
-    let steps = steps::decode(&root, found);
+    let steps = steps::decode(&root, file.references, found);
     if let Some(beyond) =
         root.get("steps").and_then(|steps| steps.list()).and_then(|steps| steps.get(STEPS_MAX))
     {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use escrow_model::{Step, StepWork};
 
 use super::actions::{self, Translated};
+use crate::ReferenceResolver;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Entry, Node};
 
@@ -24,10 +25,15 @@ const SHARED: &[&str] =
     &["timeout", "requires_approval", "env", "idempotent", "reconcile", "effect_key", "secrets"];
 
 /// The steps of a file whose shape was checked. One without work is left out, and reported.
-pub(super) fn decode(root: &Node, found: &mut Diagnostics) -> Vec<DraftStep> {
+pub(super) fn decode(
+    root: &Node,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Vec<DraftStep> {
     let mut taken = BTreeSet::new();
     let items = root.get("steps").and_then(|steps| steps.list()).unwrap_or_default();
-    let steps: Vec<DraftStep> = items.iter().filter_map(|item| step(item, &mut taken, found)).collect();
+    let steps: Vec<DraftStep> =
+        items.iter().filter_map(|item| step(item, &mut taken, references, found)).collect();
     let mut names: Vec<(&str, &Node)> = Vec::new();
     for item in items {
         let Some(node) = item.get("name") else { continue };
@@ -45,7 +51,12 @@ pub(super) fn decode(root: &Node, found: &mut Diagnostics) -> Vec<DraftStep> {
     steps
 }
 
-fn step(item: &Node, taken: &mut BTreeSet<String>, found: &mut Diagnostics) -> Option<DraftStep> {
+fn step(
+    item: &Node,
+    taken: &mut BTreeSet<String>,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Option<DraftStep> {
     item.map()?;
     let (work_entry, work, mut entries, verdict) = match (item.entry("skill"), item.entry("action")) {
         (Some(skill), Some(action)) => {
@@ -71,7 +82,8 @@ fn step(item: &Node, taken: &mut BTreeSet<String>, found: &mut Diagnostics) -> O
         }
         (None, Some(action)) => {
             let name = action.value.string()?.to_owned();
-            let Translated { entries, verdict } = actions::translate(action, item.entry("with"), found);
+            let Translated { entries, verdict } =
+                actions::translate(action, item.entry("with"), references, found);
             (action, StepWork::Action(name), entries, verdict)
         }
     };
