@@ -184,6 +184,9 @@ pub(super) fn translate(
     else {
         return translated;
     };
+    if with.is_some_and(|with| with.value.map().is_none()) {
+        return translated;
+    }
     let given = with.and_then(|with| with.value.map()).unwrap_or_default();
     let mut used: Vec<(&str, &Entry)> = Vec::new();
     for entry in given {

@@ -18,6 +18,8 @@ pub(super) struct DraftStep {
     pub(super) condition: Option<Entry>,
     /// The outcome that an action hands over.
     pub(super) verdict: Option<Rc<Node>>,
+    /// Nothing was reported about its work, so its check can be validated as one.
+    pub(super) is_sound: bool,
 }
 
 /// The keys of a step that its check has under the same name.
@@ -58,6 +60,7 @@ fn step(
     found: &mut Diagnostics,
 ) -> Option<DraftStep> {
     item.map()?;
+    let before = found.errors();
     let (work_entry, work, mut entries, verdict) = match (item.entry("skill"), item.entry("action")) {
         (Some(skill), Some(action)) => {
             found.push(
@@ -82,6 +85,11 @@ fn step(
         }
         (None, Some(action)) => {
             let name = action.value.string()?.to_owned();
+            // The key table has reported an unknown action.
+            let is_known = super::ACTION_NAMES.contains(&name.as_str());
+            if !is_known {
+                return None;
+            }
             let Translated { entries, verdict } =
                 actions::translate(action, item.entry("with"), references, found);
             (action, StepWork::Action(name), entries, verdict)
@@ -108,7 +116,9 @@ fn step(
         value: Rc::new(Node::map_at(item.span.clone(), entries)),
     };
     let step = Step { name, work, condition: None };
-    Some(DraftStep { check, step, condition: item.entry("condition").cloned(), verdict })
+    let is_with_a_map = item.get("with").is_none_or(|with| with.map().is_some());
+    let is_sound = found.errors() == before && is_with_a_map;
+    Some(DraftStep { check, step, condition: item.entry("condition").cloned(), verdict, is_sound })
 }
 
 fn of_skill(skill: &Entry, item: &Node) -> Vec<Entry> {
