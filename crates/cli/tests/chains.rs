@@ -319,6 +319,8 @@ fn one_failing_step_with_a_failing_follow_up_makes_exactly_two_runs_of_playbooks
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs}");
     let all = project.json(&["runs", "--all"]);
     assert_eq!(all["runs"].as_array().map(Vec::len), Some(3), "{all}");
+    let kinds: Vec<&Value> = all["runs"].as_array().expect("runs").iter().map(|run| &run["kind"]).collect();
+    assert!(kinds.contains(&&json!("chain")) && kinds.contains(&&json!("playbook")), "{kinds:?}");
     // The reason is that of the first failure, unchanged: of the run, its invocation and the chain's run.
     let first = project.desk.show(run["steps"][0]["run_id"].as_str().expect("a run"));
     assert_eq!(first["run"]["reason"], run["reason"]);
