@@ -36,7 +36,7 @@ mod yaml;
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.
 pub use decode::{AGENT_PROVIDER, AI_PROVIDER, HARNESS_NAMES, suggest_agent};
 pub use preview::{EffectPreview, Guard, GuardKind, Precaution, Preview, Question, QuestionKind, preview};
-pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, RulesFile};
+pub use references::{AgentLookup, NestedError, NoReferences, NotifyTarget, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;
 

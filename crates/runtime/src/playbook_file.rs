@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, HarnessFacts, Inputs};
 use escrow_playbook::{
-    AgentLookup, Diagnostic, NestedError, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX,
-    read_agent,
+    AgentLookup, Diagnostic, NestedError, NotifyTarget, Reading, ReferenceResolver, RulesFile, Severity,
+    TEXT_BYTES_MAX, read_agent,
 };
 use serde_json::Value;
 
@@ -194,6 +194,17 @@ impl ReferenceResolver for FileReferences<'_> {
         let path = std::env::var_os("PATH");
         let first = first_installed(path.as_deref(), self.directory);
         Ok(first.map(|first| first.spec().name.to_owned()))
+    }
+
+    fn notify(&self) -> Result<Option<NotifyTarget>, String> {
+        let directory = std::path::absolute(self.directory).unwrap_or_else(|_| self.directory.to_owned());
+        let Ok(Some(state)) = project::nearest(&directory) else { return Ok(None) };
+        let settings = config::settings(&state).map_err(|error| error.to_string())?;
+        Ok(settings.notify.map(|notify| match notify {
+            config::Notify::Webhook(url) => NotifyTarget::Webhook(url),
+            config::Notify::Script(script) => NotifyTarget::Script(script),
+            config::Notify::Argv(words) => NotifyTarget::Argv(words),
+        }))
     }
 
     fn rules_file(&self, name: &str) -> Option<RulesFile> {
