@@ -100,6 +100,7 @@ fn every_page_is_accessible_fits_a_phone_and_has_no_errors() {
         ("file", format!("/runs/{completed}/artifacts/report/index.md?view=1")),
         ("outcomes", "/outcomes?passed=false".to_owned()),
         ("approvals", "/approvals".to_owned()),
+        ("shows", "/shows".to_owned()),
         ("chains", "/chains".to_owned()),
         ("chain", "/chains/nightly-chain".to_owned()),
         ("effects", "/effects".to_owned()),
@@ -224,6 +225,9 @@ fn every_other_decision_can_be_made_in_the_browser() {
     browser.click(".verdict .btn.primary");
     browser.until("it ran again", |_| entries(&failed) > before);
 
+    // A run of the chain waits; another one begins when it has ended.
+    let first = studio.json("/api/chain-runs")["chain_runs"][0]["id"].as_str().expect("a run").to_owned();
+    escrow(&desk, &["cancel", &first, "--quiet"]);
     browser.go(&url(&studio, "/chains/nightly-chain"));
     let fired = || studio.json("/api/chain-runs")["chain_runs"].as_array().map_or(0, Vec::len);
     let before = fired();

@@ -494,7 +494,7 @@ fn an_empty_project_explains_itself() {
         let page = studio.get(path).body;
         assert!(page.contains("Nothing has run here yet") && page.contains("escrow init"), "{path}");
     }
-    for path in ["/outcomes", "/chains", "/approvals", "/effects", "/invocations", "/lifecycle"] {
+    for path in ["/outcomes", "/chains", "/shows", "/approvals", "/effects", "/invocations", "/lifecycle"] {
         assert_eq!(studio.get(path).status, 200, "{path}");
     }
 }

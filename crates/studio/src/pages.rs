@@ -14,6 +14,7 @@ pub(crate) mod log;
 pub(crate) mod outcomes;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod shows;
 
 use axum::http::StatusCode;
 use axum::response::Response;

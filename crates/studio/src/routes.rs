@@ -110,6 +110,7 @@ pub const ROUTES: &[Route] = &[
     page!("/outcomes", "Outcomes", ["kind", "passed", "since", "limit"], pages::outcomes::page),
     page!("/chains", "Chains", [], pages::chains::list),
     page!("/chains/{name}", "One chain", [], pages::chains::show),
+    page!("/shows", "Runs of shows", ["limit"], pages::shows::page),
     page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
     page!("/effects", "Effects of external checks", ["run", "key"], pages::effects::page),
     page!(

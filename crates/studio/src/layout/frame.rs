@@ -18,6 +18,7 @@ pub(crate) enum Nav {
     Runs,
     Outcomes,
     Chains,
+    Shows,
     Approvals,
     Invocations,
     Effects,
@@ -25,11 +26,12 @@ pub(crate) enum Nav {
 }
 
 impl Nav {
-    const ALL: [Nav; 8] = [
+    const ALL: [Nav; 9] = [
         Nav::Attention,
         Nav::Runs,
         Nav::Outcomes,
         Nav::Chains,
+        Nav::Shows,
         Nav::Approvals,
         Nav::Invocations,
         Nav::Effects,
@@ -42,6 +44,7 @@ impl Nav {
             Nav::Runs => "Runs",
             Nav::Outcomes => "Outcomes",
             Nav::Chains => "Chains",
+            Nav::Shows => "Shows",
             Nav::Approvals => "Approvals",
             Nav::Invocations => "Invocations",
             Nav::Effects => "Effects",
@@ -55,6 +58,7 @@ impl Nav {
             Nav::Runs => "/runs",
             Nav::Outcomes => "/outcomes",
             Nav::Chains => "/chains",
+            Nav::Shows => "/shows",
             Nav::Approvals => "/approvals",
             Nav::Invocations => "/invocations",
             Nav::Effects => "/effects",
@@ -122,9 +126,13 @@ impl Frame {
         let (number, class, word) = match nav {
             Nav::Attention => (self.causes, "count hot", "causes"),
             Nav::Approvals => (self.waiting, "count ask", "waiting"),
-            Nav::Runs | Nav::Outcomes | Nav::Chains | Nav::Invocations | Nav::Effects | Nav::Lifecycle => {
-                (0, "", "")
-            }
+            Nav::Runs
+            | Nav::Outcomes
+            | Nav::Chains
+            | Nav::Shows
+            | Nav::Invocations
+            | Nav::Effects
+            | Nav::Lifecycle => (0, "", ""),
         };
         html! {
             @if number > 0 { span class=(class) { (number) span.vh { " " (word) } } }

@@ -144,7 +144,7 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
             div.stack {
                 section aria-labelledby="h-def" {
                     div.sect-h { h2 id="h-def" { "Definition" } p.mono { (line(&row.file)) } }
-                    div.box { code.yaml tabindex="0" role="region" aria-label="Definition" { @for part in row.text.lines() { span.l { (words::visible(part)) "\n" } } } }
+                    div.box { code.yaml tabindex="0" role="region" aria-label="Text of the definition" { @for part in row.text.lines() { span.l { (words::visible(part)) "\n" } } } }
                 }
                 @if let (Some(_), Ok(plan)) = (runs.first(), &plan) {
                     section aria-labelledby="h-plan" { div.sect-h { h2 id="h-plan" { "What a fire by hand could do" } p { "nothing is called for it" } } div.box { (planned(&plan.steps)) } }
