@@ -10,7 +10,12 @@
 mod define;
 mod fire;
 mod list;
+mod plan;
+pub mod runs;
 
 pub use define::{Definition, define, disable, enable, pause, resume};
+pub(crate) use define::{LoadedChain, compile};
 pub use fire::{FireEvent, FireOutcome, FiredRun, begin_fire, drive, fire, fire_key};
-pub use list::{FileState, ListedChain, chain_runs, find, list, plan_of, replay, show};
+pub use list::{FileState, ListedChain, find, list, plan_of, show};
+pub use plan::{ChainPlan, PlannedStep, plan};
+pub use runs::StepLinks;

@@ -6,6 +6,7 @@
 //! nested runs use the typed values that the documents are made of.
 
 mod attention;
+mod chain;
 mod effect;
 mod error;
 mod history;
@@ -17,6 +18,7 @@ mod run;
 mod wait;
 
 pub use attention::{attention, attention_item, next_command};
+pub use chain::{chain, chain_plan, chain_run, chain_runs, chain_with_runs, chains, status as chain_status};
 pub use effect::{effect, effects};
 pub use error::error;
 pub use history::{Change, ChangeReason, changes_of_run, history_change};

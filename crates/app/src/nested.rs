@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use escrow_engine::{INPUTS_KEPT, LASTING_EFFECTS, NestedLease, OPEN_EFFECTS, Run};
 use escrow_model::{
-    Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
-    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+    Answer, ChainStep, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan,
+    ProviderFault, Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::Environment;
@@ -324,9 +324,26 @@ impl Nesting {
     }
 
     fn inputs_of(&self, run: &Run) -> Inputs {
-        let given = inputs(run.plan_of(), self.request.request.fields.get("with"));
+        let given = self.given_inputs(run.plan_of());
         let are_same = given.is_ok_and(|given| given == run.options().inputs);
         if are_same { Inputs::Given } else { Inputs::OfTheFirstAttempt }
+    }
+
+    /// What `with` gives. A step of a chain may give a number or a boolean where text is wanted: events have numbers, and
+    /// an input is text unless its playbook says otherwise.
+    fn given_inputs(&self, plan: &Plan) -> Result<Map<String, Value>, ProviderFault> {
+        let mut with = self.request.request.fields.get("with").cloned();
+        if self.request.parent_plan.kind.chain().is_some()
+            && let Some(Value::Object(given)) = &mut with
+        {
+            for (name, value) in given {
+                let wants_text = plan.inputs.get(name).is_some_and(|input| input.kind == InputKind::String);
+                if wants_text && (value.is_number() || value.is_boolean()) {
+                    *value = Value::String(value.to_string());
+                }
+            }
+        }
+        inputs(plan, with.as_ref())
     }
 
     fn is_to_be_reopened(&self, run: &Run) -> bool {
@@ -362,7 +379,7 @@ impl Nesting {
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
         let (file, plan) =
             self.request.parent_plan.nested_plan(name).ok_or_else(|| not_in_the_snapshot(name))?;
-        let inputs = inputs(&plan, request.fields.get("with"))?;
+        let inputs = self.given_inputs(&plan)?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         let created = self.runs.files.create_directory(&artifacts);
         created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
@@ -372,6 +389,11 @@ impl Nesting {
         if self.request.cancellation.is_cancelled() {
             return Err(not_begun().into());
         }
+        // A step of a chain has an invocation of its own.
+        let chain = self.request.parent_plan.kind.chain();
+        let step = chain
+            .and_then(|_| self.request.parent_plan.find(check))
+            .map(|step| ChainStep { chain_run: parent.run.clone(), index: step.0 });
         let options = RunOptions {
             run: id.clone(),
             inputs,
@@ -379,6 +401,12 @@ impl Nesting {
             tags: Vec::new(),
             exclude_tags: Vec::new(),
             parallelism: plan.max_parallelism.unwrap_or(parent.parallelism),
+            invocation: match &step {
+                Some(step) => Some(step.chain_run.step_invocation(step.index).to_string()),
+                None => parent.invocation.clone(),
+            },
+            fire: None,
+            step,
             timeout_ms: Some(plan.timeout_ms.map_or(request.timeout_ms, |own| own.min(request.timeout_ms))),
             depth: parent.depth + 1,
             parent: Some(parent.run.clone()),

@@ -8,6 +8,7 @@ use escrow_playbook::{AgentLookup, suggest_agent};
 use escrow_runtime::playbook_file::Directories;
 use escrow_runtime::{agents, playbook_file};
 
+use crate::chains::{self, LoadedChain};
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
 
@@ -33,6 +34,16 @@ pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
         Some(plan) => Ok(LoadedPlaybook { plan, text, warnings: diagnosed }),
         None => Err(bad_file("bad_playbook", path, diagnosed, reading.omitted_errors)),
     }
+}
+
+/// Reads a playbook, or a chain where the file is one.
+pub fn load_any(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
+    let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
+    if !escrow_playbook::is_chain(&bytes) {
+        return load(path, directory);
+    }
+    let LoadedChain { plan, text, warnings } = chains::compile(path, &bytes, directory)?;
+    Ok(LoadedPlaybook { plan, text, warnings })
 }
 
 /// A file with errors.

@@ -27,7 +27,7 @@ pub use wait::wait;
 
 pub(crate) use drive::HeldRun;
 pub(crate) use resume::{HELD, Purpose, TakenOver, drive_around, driver_of, not_resumable, take_over};
-pub(crate) use start::{begin_error, create_canonical};
+pub(crate) use start::{begin_error, cores, create_canonical};
 
 use crate::app::App;
 use crate::documents;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attention;
+mod chain;
 mod effects;
 mod harness;
 mod outcomes;
@@ -22,6 +23,7 @@ pub(crate) use attention::{
     InvocationArguments, InvocationEndArguments, InvocationList, InvocationShow, InvocationStart,
     OverrideArguments, ShowArguments, WaitArguments,
 };
+pub(crate) use chain::{ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments};
 pub(crate) use effects::{EffectWord, EffectsAction, EffectsArguments, EffectsList, ResolveArguments};
 pub(crate) use harness::{HarnessAction, HarnessArguments, HarnessTarget};
 pub(crate) use outcomes::{
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Runs(RunsArguments),
     /// Wait until a run ends or pauses, and exit with its code
     Wait(WaitArguments),
+    /// Define, fire and list chains, which run playbooks and actions one after another
+    Chain(ChainArguments),
     /// Start, end, list or show invocations, which group the runs of one request
     Invocation(InvocationArguments),
     /// List what needs a person, grouped by cause, with the next command
@@ -487,7 +491,7 @@ pub(crate) struct GcArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    /// `playbook`, `test`, `agent`, `rules`, or an outcome kind such as `review_verdict`
+    /// `playbook`, `chain`, `test`, `agent`, `rules`, or an outcome kind such as `review_verdict`
     pub(crate) subject: String,
 }
 

@@ -6,6 +6,7 @@ mod artifacts;
 mod attention;
 mod backup;
 mod cancel;
+mod chain;
 mod check;
 mod completions;
 mod doctor;
@@ -56,6 +57,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Agent(agent) => block_on(agent::agent(&agent, shared, ui)),
         Command::Artifacts(artifacts) => block_on(artifacts::artifacts(&artifacts, shared, ui)),
         Command::Runs(runs) => block_on(runs::runs(runs, shared, ui)),
+        Command::Chain(chain) => block_on(chain::chain(chain, shared, ui)),
         Command::Wait(wait) => block_on(wait::wait(&wait, shared, ui)),
         Command::Invocation(invocation) => block_on(invocation::invocation(&invocation, shared, ui)),
         Command::Attention(attention) => block_on(attention::attention(attention, shared, ui)),

@@ -453,13 +453,15 @@ impl Run {
         }
         cell.pass_from = entry;
         self.forget_outputs(check, scope);
+        let is_chain = self.state.plan.kind.chain().is_some();
         if let Ending::Fault(fault) = &answer.ending
-            && fault.code == FaultCode::Nested(ReasonCode::AbortedDenied)
+            && let FaultCode::Nested(code) = &fault.code
+            && (*code == ReasonCode::AbortedDenied || is_chain && code.status() == RunStatus::Aborted)
         {
             let reason =
                 answer.output.get("reason").cloned().and_then(|told| serde_json::from_value(told).ok());
             let reason = reason.unwrap_or_else(|| Reason {
-                code: ReasonCode::AbortedDenied,
+                code: *code,
                 summary: fault.message.clone(),
                 evidence: Vec::new(),
             });

@@ -205,6 +205,24 @@ impl Run {
         })
     }
 
+    /// The outcome of a chain's step is stored by the run that it nests.
+    fn outcome_of_step(&self, below: &Location) -> Option<ApprovedOutcome> {
+        let spec = self.state.plan.check(below.check);
+        spec.step.as_ref()?;
+        let content = self.step_outcome(below.check)?;
+        let answer = self.cell(below.check, &below.scope)?.answer.as_ref()?;
+        let stored = answer.output.get("outcomes")?.get(0)?;
+        let text = |key: &str| stored.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(ApprovedOutcome {
+            id: text("id"),
+            name: spec.name.clone(),
+            kind: text("kind"),
+            passed: stored.get("passed").and_then(Value::as_bool),
+            summary: text("summary"),
+            sha256: sha256(&content.to_string()),
+        })
+    }
+
     fn approved_output(&self, Location { check, scope }: &Location) -> Option<ApprovedOutput> {
         let value = self.outputs_below(*check, scope).filter(|value| !value.is_null())?;
         let text = value.to_string();
@@ -242,6 +260,7 @@ impl Run {
                 sha256: sha256(&outcome.outcome.content.to_string()),
             });
         }
+        approved.extend(foundation.iter().filter_map(|below| self.outcome_of_step(below)));
         approved.sort_by(|a, b| a.name.cmp(&b.name));
         approved
     }

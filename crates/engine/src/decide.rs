@@ -153,6 +153,9 @@ impl Deciding<'_> {
             }
             Gate::Open => {}
         }
+        if spec.step.is_some() && self.is_step_left_out(location) {
+            return;
+        }
         if self.lacks_footing(location) {
             return;
         }
@@ -174,6 +177,38 @@ impl Deciding<'_> {
             }
         }
         self.start_or_park(location, admission);
+    }
+
+    /// A step whose condition does not hold, or that has none and comes after one that failed.
+    fn is_step_left_out(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        let plan = self.plan();
+        let condition = plan.check(*check).step.as_ref().and_then(|step| step.condition.as_ref());
+        let Some(condition) = condition else {
+            let failed = self.failed_step_before(*check);
+            if let Some(failed) = failed {
+                self.skip_unsatisfied(*check, scope, failed);
+            }
+            return failed.is_some();
+        };
+        let view = View::before(self, *check, scope);
+        let (held, notes) = (condition.holds(&view), self.absent_notes(*check, &view));
+        drop(view);
+        match held {
+            Ok(true) => false,
+            Ok(false) => {
+                let told = std::iter::once(format!("`{}` is false", condition.source())).chain(notes);
+                let detail = told.collect::<Vec<_>>().join("; ");
+                self.skip_check(*check, scope, SkipReason::IfCondition, detail);
+                true
+            }
+            Err(fault) => {
+                let fault = self.surroundings.in_words(&fault.to_string());
+                let detail = format!("`condition` could not be evaluated: {fault}");
+                self.skip_for_error(location, SkipReason::IfCondition, detail);
+                true
+            }
+        }
     }
 
     /// Whether an effect must not start now: it is skipped, or waits for an alternative that may still succeed.

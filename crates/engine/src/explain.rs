@@ -91,7 +91,7 @@ pub struct Cause {
 /// One gate or contract, evaluated again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// `if`, `assume`, `guarantee`, `fail_if`, `when`, or `reconcile.done`, `.failed`, `.retry`.
+    /// `if`, `condition`, `assume`, `guarantee`, `fail_if`, `when`, or `reconcile.done`, `.failed`, `.retry`.
     pub construct: &'static str,
     /// Whether it was true; absent when it could not be evaluated.
     pub held: Option<bool>,
@@ -226,16 +226,14 @@ impl JournalReader<'_> {
         let plan = &self.plan;
         let spec = plan.check(check);
         let open: Vec<String> = spec
-            .needs
-            .iter()
-            .flat_map(|need| &need.any_of)
+            .follows()
             .filter(|dependency| {
                 !matches!(
-                    now.check_status(**dependency),
+                    now.check_status(*dependency),
                     CheckStatus::Succeeded | CheckStatus::Failed | CheckStatus::Skipped
                 )
             })
-            .map(|dependency| format!("`{}`", plan.check(*dependency).name))
+            .map(|dependency| format!("`{}`", plan.check(dependency).name))
             .collect();
         let summary = if !open.is_empty() {
             format!("`{}` waits until {} has settled", spec.name, open.join(", "))

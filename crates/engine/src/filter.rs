@@ -38,9 +38,9 @@ fn with_dependencies(plan: &Plan, checks: impl Iterator<Item = CheckIndex>) -> B
     let mut open: Vec<CheckIndex> = wanted.iter().copied().collect();
     while let Some(check) = open.pop() {
         let spec = plan.check(check);
-        for dependency in spec.needs.iter().flat_map(|need| &need.any_of).chain(&spec.after) {
-            if wanted.insert(*dependency) {
-                open.push(*dependency);
+        for dependency in spec.follows() {
+            if wanted.insert(dependency) {
+                open.push(dependency);
             }
         }
     }

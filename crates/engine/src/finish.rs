@@ -316,6 +316,9 @@ impl Run {
             };
         }
         if let Some((check, failure)) = self.first_decisive_failure() {
+            if let Some(reason) = self.reason_of_step(check) {
+                return reason;
+            }
             let name = &self.state.plan.check(check).name;
             let mut evidence = self.failed_checks();
             if failure.code == ReasonCode::FailedMissingArtifact {

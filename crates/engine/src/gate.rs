@@ -242,6 +242,10 @@ impl Run {
             }
             footing = of_need.into_iter().fold(footing, Footing::and);
         }
+        for earlier in &spec.after {
+            let toward = scope_toward(&spec.fan, &at.scope, &plan.check(*earlier).fan);
+            footing = footing.and(self.footing_at(&Location::new(*earlier, toward), known));
+        }
         match routed_from {
             Some(source) => footing.and(self.footing_at(&source, known)),
             None => footing,
@@ -255,8 +259,10 @@ impl Run {
         }
         // A route may lead back here, which says nothing new.
         known.found.insert(at.clone(), Footing::Sound);
-        // A check is not in its own way when a route repeats it.
-        let own = self.own_blocker(at).filter(|_| at.check != known.effect);
+        // A check is not in its own way when a route repeats it. A step whose condition reads a failed step was
+        // written for that case.
+        let is_own = |check: CheckIndex| check == known.effect || self.answers_for(known.effect, check);
+        let own = self.own_blocker(at).filter(|_| !is_own(at.check));
         let footing = match own {
             Some(blocker) => Footing::Blocked(blocker),
             None => {
@@ -314,8 +320,8 @@ impl Run {
         Some(NestedFlaw { kind, detail: blocker.in_words(plan) })
     }
 
-    /// Everything that a check depends on, directly or not, where it depends on it. Alternatives that were not needed are
-    /// left out; the source of a route is included.
+    /// Everything that a check depends on or comes after, directly or not, where it depends on it. Alternatives that were
+    /// not needed are left out; the source of a route is included.
     pub(crate) fn stands_on(
         &self,
         check: CheckIndex,
@@ -335,13 +341,12 @@ impl Run {
         while let Some(Location { check: at_check, scope: at_scope }) = open.pop() {
             let spec = plan.check(at_check);
             let this = self.cell(at_check, &at_scope);
-            for need in &spec.needs {
-                for dependency in self.used_alternatives(at_check, &at_scope, need) {
-                    let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
-                    let dependency = Location::new(dependency, toward);
-                    if seen.insert(dependency.clone()) {
-                        open.push(dependency);
-                    }
+            let used = spec.needs.iter().flat_map(|need| self.used_alternatives(at_check, &at_scope, need));
+            for dependency in used.chain(spec.after.iter().copied()) {
+                let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
+                let dependency = Location::new(dependency, toward);
+                if seen.insert(dependency.clone()) {
+                    open.push(dependency);
                 }
             }
             if let Some(source) = this.and_then(|cell| cell.activation.routed_from.clone())

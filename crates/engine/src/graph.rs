@@ -75,8 +75,7 @@ impl Graph {
         };
         for index in plan.indices() {
             let check = plan.check(index);
-            let needed: BTreeSet<CheckIndex> =
-                check.needs.iter().flat_map(|need| &need.any_of).chain(&check.after).copied().collect();
+            let needed: BTreeSet<CheckIndex> = check.follows().collect();
             for dependency in needed {
                 graph.dependents[dependency.place()].push(index);
             }
@@ -169,9 +168,9 @@ fn routing_may_loop(plan: &Plan, source: CheckIndex, routing: &Routing) -> bool 
         if targets.contains(&check) {
             return true;
         }
-        for dependency in plan.check(check).needs.iter().flat_map(|need| &need.any_of) {
-            if seen.insert(*dependency) {
-                open.push(*dependency);
+        for dependency in plan.check(check).follows() {
+            if seen.insert(dependency) {
+                open.push(dependency);
             }
         }
     }

@@ -148,10 +148,9 @@ impl Run {
     fn skipped_dependencies(&self, location: &Location) -> Vec<Location> {
         let plan = &self.state.plan;
         let spec = plan.check(location.check);
-        let all = spec.needs.iter().flat_map(|need| &need.any_of);
-        let toward = all.map(|dependency| {
-            let scope = scope_toward(&spec.fan, &location.scope, &plan.check(*dependency).fan);
-            Location::new(*dependency, scope)
+        let toward = spec.follows().map(|dependency| {
+            let scope = scope_toward(&spec.fan, &location.scope, &plan.check(dependency).fan);
+            Location::new(dependency, scope)
         });
         toward.filter(|one| self.skip_reason_at(one).is_some()).collect()
     }

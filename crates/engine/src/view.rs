@@ -15,6 +15,7 @@ use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{AnswerHistory, Cell, RecordedAnswer};
+use crate::steps::StepsObject;
 
 /// Gates and contracts are short; this is far more than any of them needs.
 pub(crate) const BUDGET: Budget =
@@ -39,6 +40,8 @@ pub(crate) const NAMES: &[&str] = &[
     "artifacts",
     "output",
     "result",
+    "trigger",
+    "steps",
 ];
 
 pub(crate) struct View<'a> {
@@ -54,6 +57,8 @@ pub(crate) struct View<'a> {
     item: Option<&'a Value>,
     artifacts: ArtifactsObject<'a>,
     after: Option<AfterProvider<'a>>,
+    /// Of a chain.
+    steps: Option<StepsObject<'a>>,
 }
 
 struct AfterProvider<'a> {
@@ -90,6 +95,7 @@ impl<'a> View<'a> {
             item: None,
             artifacts: ArtifactsObject::new(run, None, Stage::BeforeProvider),
             after: None,
+            steps: StepsObject::of(run),
         }
     }
 
@@ -147,6 +153,7 @@ impl<'a> View<'a> {
                 record: Record(&answer.record),
                 figures: FiguresOnly(&answer.record),
             }),
+            steps: StepsObject::of(run),
         }
     }
 }
@@ -177,6 +184,8 @@ impl Scope for View<'_> {
                 ScopeValue::Record { value: &after.answer.output, extra: &after.record }
             }
             "result" => ScopeValue::Object(&self.after.as_ref()?.record),
+            "trigger" if self.steps.is_some() => ScopeValue::Object(&self.event),
+            "steps" => ScopeValue::Object(self.steps.as_ref()?),
             _ => return None,
         })
     }
@@ -468,9 +477,9 @@ impl Run {
             {
                 outputs.insert(spec.name.as_str(), output);
             }
-            for dependency in spec.needs.iter().flat_map(|need| &need.any_of).chain(&spec.after) {
-                if seen.insert(*dependency) {
-                    open.push(*dependency);
+            for dependency in spec.follows() {
+                if seen.insert(dependency) {
+                    open.push(dependency);
                 }
             }
         }

@@ -190,7 +190,7 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn scope_value(&mut self, value: ScopeValue<'a>) -> Value<'a> {
         match value {
-            ScopeValue::Undefined => Value::Undefined,
+            ScopeValue::Undefined | ScopeValue::Absent => Value::Undefined,
             ScopeValue::Unreadable(why) => {
                 self.unreadable.get_or_insert(why);
                 Value::Undefined

@@ -195,6 +195,21 @@ impl Explanation {
         Explanation { source: source.to_owned(), result, parts }
     }
 
+    /// Of a source in another language: what it read, each with its value.
+    pub fn of_reads(source: &str, result: String, reads: Vec<(Range<usize>, String)>) -> Explanation {
+        let part = |(span, value): (Range<usize>, String)| Part {
+            source: source.get(span.clone()).unwrap_or_default().to_owned(),
+            anchor: span.start,
+            span,
+            value: Some(shortened(&value)),
+            times: 1,
+            values: Vec::new(),
+            parts: Vec::new(),
+        };
+        let parts = reads.into_iter().take(PARTS_MAX).map(part).collect();
+        Explanation { source: source.to_owned(), result, parts }
+    }
+
     /// Every part, outermost first.
     pub fn walk(&self) -> Vec<&Part> {
         let mut all = Vec::new();

@@ -30,6 +30,9 @@ pub trait Scope {
 #[derive(Clone, Copy)]
 pub enum ScopeValue<'a> {
     Undefined,
+    /// Nothing, below any member as well. Templates take it for false and empty, never for an error; expressions for
+    /// undefined.
+    Absent,
     Json(&'a Value),
     /// A value with extra members, consulted for names that the value itself lacks: `output.exitCode` on a
     /// text output reads the attempt's record.
@@ -49,6 +52,10 @@ pub trait Object {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>>;
     /// In insertion order.
     fn names(&self) -> Vec<&str>;
+    /// The item at an index, for an object that templates also read as a list.
+    fn item(&self, _index: usize) -> Option<ScopeValue<'_>> {
+        None
+    }
 }
 
 /// A list that computes its items on demand.

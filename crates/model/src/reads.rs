@@ -59,6 +59,9 @@ impl PlanReads {
         for expression in gates {
             self.program(expression);
         }
+        if let Some(condition) = check.step.as_ref().and_then(|step| step.condition.as_ref()) {
+            self.template(condition.reads());
+        }
         for routing in check.routings() {
             self.routing(routing);
         }

@@ -83,6 +83,10 @@ pub struct Guard {
 pub enum GuardKind {
     Approval,
     If,
+    /// The `condition` of a chain's step.
+    Condition,
+    /// A step without a condition, which is skipped after one that failed.
+    Failure,
     Assume,
     Guarantee,
     Schema,
@@ -98,6 +102,8 @@ impl GuardKind {
         match self {
             GuardKind::Approval => "approval",
             GuardKind::If => "if",
+            GuardKind::Condition => "condition",
+            GuardKind::Failure => "failure",
             GuardKind::Assume => "assume",
             GuardKind::Guarantee => "guarantee",
             GuardKind::Schema => "schema",
@@ -228,6 +234,8 @@ fn through(plan: &Plan, index: CheckIndex, way: &Way, visited: &mut BTreeSet<Che
         let is_passed_over = match guard.kind {
             GuardKind::If => check.continue_on_failure || check.continue_on_skip,
             GuardKind::Assume => check.continue_on_failure,
+            // Later steps do not need this one.
+            GuardKind::Condition | GuardKind::Failure => true,
             GuardKind::Approval
             | GuardKind::Guarantee
             | GuardKind::Schema
@@ -249,6 +257,14 @@ fn gates(check: &Check, name: &str) -> Vec<Guard> {
     let guard = |kind, text: &str| Guard { check: name.to_owned(), kind, text: text.to_owned() };
     let mut guards: Vec<Guard> = Vec::new();
     guards.extend(check.condition.as_ref().map(|condition| guard(GuardKind::If, condition.source())));
+    if let Some(step) = &check.step {
+        guards.push(match &step.condition {
+            Some(condition) => guard(GuardKind::Condition, condition.source()),
+            None => guard(GuardKind::Failure, "skipped when a step before it has failed"),
+        });
+        // Nothing comes before the first step.
+        guards.retain(|one| one.kind != GuardKind::Failure || !check.after.is_empty());
+    }
     guards.extend(check.assume.iter().map(|assumption| guard(GuardKind::Assume, assumption.source())));
     guards
         .extend(check.requires_approval.as_ref().map(|rule| guard(GuardKind::Approval, &words(&rule.terms))));

@@ -82,6 +82,7 @@ pub fn report(plan: &Plan) -> Report {
                     .needs
                     .iter()
                     .map(|need| need.any_of.iter().map(name).collect::<Vec<_>>().join("|"))
+                    .chain(check.after.iter().map(name))
                     .collect(),
                 fan: check.fan.iter().map(name).collect(),
                 routes_to,

@@ -7,6 +7,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use crate::absent::{absent, is_absent};
 use crate::budget::{Budget, too_deep};
 use crate::limits::{NODE_UNITS, VALUE_DEPTH_MAX};
 use crate::reads::{PathStep, TemplateRead};
@@ -21,6 +22,9 @@ pub(crate) fn resolve(scope: &dyn Scope, read: &TemplateRead) -> Option<Value> {
         None => return Some(missing(read, 0)),
     };
     for (index, step) in read.path.iter().enumerate() {
+        if matches!(given, ScopeValue::Absent) {
+            return Some(absent());
+        }
         let last = index + 1 == read.path.len();
         given = match (step_into(given, step), last) {
             (Some(ScopeValue::Undefined) | None, true) => return character(given, step),
@@ -38,6 +42,7 @@ fn missing(read: &TemplateRead, steps: usize) -> Value {
 fn step_into<'a>(given: ScopeValue<'a>, step: &PathStep) -> Option<ScopeValue<'a>> {
     match (given, step) {
         (ScopeValue::Undefined | ScopeValue::Unreadable(_), _) => None,
+        (ScopeValue::Absent, _) => Some(ScopeValue::Absent),
         (ScopeValue::Json(Json::Object(members)), PathStep::Member(name)) => {
             members.get(name).map(ScopeValue::Json)
         }
@@ -52,8 +57,9 @@ fn step_into<'a>(given: ScopeValue<'a>, step: &PathStep) -> Option<ScopeValue<'a
             })
         }
         (ScopeValue::Object(object), PathStep::Member(name)) => object.member(name),
+        (ScopeValue::Object(object), PathStep::Item(index)) => object.item(*index),
         (ScopeValue::List(list), PathStep::Item(index)) => list.item(*index),
-        (ScopeValue::Object(_), PathStep::Item(_)) | (ScopeValue::List(_), PathStep::Member(_)) => None,
+        (ScopeValue::List(_), PathStep::Member(_)) => None,
     }
 }
 
@@ -74,6 +80,7 @@ fn copy(given: ScopeValue<'_>, depth: usize) -> Option<Value> {
     }
     match given {
         ScopeValue::Undefined => None,
+        ScopeValue::Absent => Some(absent()),
         ScopeValue::Unreadable(why) => {
             Some(Value::from(Error::new(ErrorKind::InvalidOperation, format!("it cannot be read: {why}"))))
         }
@@ -124,6 +131,7 @@ pub(crate) fn to_json(value: &Value, budget: &Budget, depth: usize) -> Result<Js
     }
     budget.charge(NODE_UNITS)?;
     match value.kind() {
+        _ if is_absent(value) => Ok(Json::String(String::new())),
         ValueKind::Undefined => Err(crate::text::undefined(value)),
         ValueKind::None => Ok(Json::Null),
         ValueKind::Bool => Ok(Json::Bool(value.is_true())),

@@ -9,6 +9,7 @@ mod own;
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, filters, functions, tests};
 
+use crate::absent::is_absent;
 use crate::budget::{Budget, too_long};
 use crate::limits::{NODE_UNITS, OUTPUT_BYTES_MAX};
 use crate::text::undefined;
@@ -49,10 +50,13 @@ pub(crate) fn test_names() -> Vec<&'static str> {
 
 pub(crate) fn install(env: &mut Environment<'static>) {
     for (name, make) in SHALLOW {
-        let filter = make();
-        env.add_filter(*name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
+        let (name, filter) = (*name, make());
+        env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
             charge_front(state, args.first())?;
+            if matches!(name, "d" | "default") && args.first().is_some_and(is_absent) {
+                return Ok(args.get(1).cloned().unwrap_or_else(|| Value::from("")));
+            }
             filter.call(state, &args)
         });
     }
@@ -76,9 +80,12 @@ pub(crate) fn install(env: &mut Environment<'static>) {
         });
     }
     for (name, make) in TESTS {
-        let test = make();
-        env.add_test(*name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
+        let (name, test) = (*name, make());
+        env.add_test(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
+            if let (Some(true), "defined" | "undefined" | "none") = (args.first().map(is_absent), name) {
+                return Ok(Value::from(name != "defined"));
+            }
             if args.len() > 1 {
                 charge_all(state, &args)?;
             }
@@ -161,7 +168,11 @@ const PRIVATE: &[(&str, Run)] = &[
     ("escrow_charged", operators::charged),
     ("escrow_concat", operators::concat),
     ("escrow_defined", operators::defined),
+    ("escrow_greater", operators::greater),
+    ("escrow_greater_or_equal", operators::greater_or_equal),
     ("escrow_indexed", operators::indexed),
+    ("escrow_less", operators::less),
+    ("escrow_less_or_equal", operators::less_or_equal),
     ("escrow_looped", operators::looped),
     ("escrow_multiply", operators::multiply),
     (WRITTEN, operators::written),

@@ -10,6 +10,7 @@
 //! **Invariant:** no clock, no randomness, no I/O. A rendering ends within its limits for every template and
 //! every value, and reads nothing but its scope. A value never becomes part of a shell script.
 
+mod absent;
 mod budget;
 mod condition;
 mod convert;
@@ -28,7 +29,7 @@ mod template;
 mod text;
 mod url;
 
-pub use condition::Condition;
+pub use condition::{Condition, SeenRead, SeenValue};
 pub use error::{RenderError, TemplateError};
 pub use parts::Part;
 pub use reads::{PathStep, TemplateRead};

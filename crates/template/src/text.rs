@@ -3,6 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
+use crate::absent::is_absent;
 use crate::budget::{Budget, too_deep, too_long};
 use crate::limits::{NODE_UNITS, OUTPUT_BYTES_MAX, VALUE_DEPTH_MAX};
 
@@ -11,6 +12,9 @@ pub(crate) fn text_of(value: &Value, budget: &Budget) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         budget.charge_bytes(text.len())?;
         return Ok(text.to_owned());
+    }
+    if is_absent(value) {
+        return Ok(String::new());
     }
     json_of(value, budget, None)
 }
@@ -35,6 +39,7 @@ impl JsonWriter<'_> {
         }
         self.budget.charge(NODE_UNITS)?;
         match value.kind() {
+            _ if is_absent(value) => self.put("\"\""),
             ValueKind::Undefined => Err(undefined(value)),
             ValueKind::None => self.put("null"),
             ValueKind::Bool => self.put(if value.is_true() { "true" } else { "false" }),

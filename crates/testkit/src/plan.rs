@@ -13,7 +13,7 @@ use escrow_playbook::{NoReferences, ReferenceResolver};
 
 use crate::catalog;
 
-/// Reads a plan, in shorthand or as YAML (a text with a line `checks:`).
+/// Reads a plan, in shorthand or as YAML (a text with a line `checks:`, or a chain with `steps:`).
 pub fn plan(text: &str) -> Arc<Plan> {
     try_plan(text).unwrap_or_else(|problems| panic!("the plan of this test does not load:\n{problems}"))
 }
@@ -49,6 +49,10 @@ fn table(plan: &Plan, nested: &NestedPlans) -> NestedPlaybooks {
 pub type NestedPlans = BTreeMap<String, Arc<Plan>>;
 
 fn read(text: &str, references: &dyn ReferenceResolver) -> Result<Arc<Plan>, String> {
+    if escrow_playbook::is_chain(text.as_bytes()) {
+        let reading = escrow_playbook::read_chain(text.as_bytes(), "test.yaml", &catalog(), references);
+        return reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics));
+    }
     let text = yaml(text);
     let reading = escrow_playbook::read(&text, "test.yaml", &catalog(), references);
     reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics))

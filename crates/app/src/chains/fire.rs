@@ -14,7 +14,7 @@ use super::define::compile;
 use crate::app::App;
 use crate::begin::{self, BeginError, StartRequest};
 use crate::error::Error;
-use crate::runs::{HeldRun, begin_error, create_canonical};
+use crate::runs::{HeldRun, begin_error, cores, create_canonical};
 
 /// The event that fires a chain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,6 +79,8 @@ pub async fn begin_fire(
         fire: Some(ChainFire { chain: chain.id.clone(), key: fire_key.to_owned(), depth: event.depth }),
         file: Some(chain.file.clone()),
         started_by: app.actor().into_iter().collect(),
+        // Steps follow one another; the runs that they nest have all cores.
+        parallelism: cores(),
         ..RunOptions::new(id.clone(), directory.display().to_string(), artifacts.display().to_string())
     };
     let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: None };

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use escrow_engine::Run;
 use escrow_model::Plan;
 use escrow_playbook::nearest;
 use escrow_runtime::playbook_file;
@@ -95,17 +94,4 @@ pub(super) fn unknown(name: &str) -> Error {
 /// The plan of a chain as a fire would compile it now.
 pub fn plan_of(row: &ChainRow) -> Result<Plan, Error> {
     Ok(compile(Path::new(&row.file), row.text.as_bytes(), Path::new(&row.directory))?.plan)
-}
-
-/// The runs of one chain, or of all, newest first.
-pub async fn chain_runs(app: &App, filter: &ChainRunFilter) -> Result<Vec<ChainRunRow>, Error> {
-    if let Some(name) = &filter.chain {
-        find(app, name).await?;
-    }
-    Ok(app.queries()?.chain_runs(filter).await?)
-}
-
-/// A run of a chain as its journal has it.
-pub async fn replay(queries: &dyn Queries, row: &ChainRunRow) -> Result<Run, Error> {
-    crate::runs::replay_of(queries, &row.id).await
 }

@@ -12,6 +12,8 @@ pub fn invocation(row: &InvocationRow) -> Value {
         "id": row.id,
         "name": row.name,
         "skill": row.skill,
+        "chain_run_id": row.chain_run_id,
+        "step_index": row.step_index,
         "prompt": row.prompt,
         "started_by": row.started_by,
         "status": row.status,

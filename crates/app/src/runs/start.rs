@@ -228,6 +228,6 @@ pub(crate) fn create_canonical(path: &Path, create: CreateDirectory) -> Result<P
         .map_err(|error| Error::world("artifacts", format!("cannot create `{}`: {error}", path.display())))
 }
 
-fn cores() -> u32 {
+pub(crate) fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1))
 }

@@ -1,4 +1,4 @@
-//! `escrow check`: everything that can be said of a playbook without running it.
+//! `escrow check`: everything that can be said of a playbook or a chain without running it.
 
 use escrow_app::{Error, documents};
 use escrow_model::CriticalityOrigin;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::terminal::{TextTable, Ui, printable};
 
 pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> {
-    let playbook = playbook_file::load(&arguments.file, &directory(None)?, ui)?;
+    let playbook = playbook_file::load_any(&arguments.file, &directory(None)?, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
         ui.data(&documents::check(&report, playbook.warnings.diagnostics()));

@@ -14,6 +14,13 @@ pub(crate) fn load(path: &Path, directory: &Path, ui: &Ui) -> Result<LoadedPlayb
     Ok(playbook)
 }
 
+/// The same for a file that may also be a chain.
+pub(crate) fn load_any(path: &Path, directory: &Path, ui: &Ui) -> Result<LoadedPlaybook, Error> {
+    let playbook = playbooks::load_any(path, directory)?;
+    show(&playbook.warnings, ui);
+    Ok(playbook)
+}
+
 /// The problems of a file, with the lines that they point at.
 pub(crate) fn show(diagnosed: &Diagnosed, ui: &Ui) {
     if !diagnosed.is_empty() {

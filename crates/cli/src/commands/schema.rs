@@ -1,4 +1,4 @@
-//! `escrow schema`: the shape of a playbook, a rules file, an agent profile, a test file or an outcome kind as JSON Schema,
+//! `escrow schema`: the shape of a playbook, a chain, a rules file, an agent profile, a test file or an outcome kind as JSON Schema,
 //! for editors.
 
 use escrow_app::Error;
@@ -13,6 +13,7 @@ use crate::terminal::Ui;
 pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit, Error> {
     let schema = match arguments.subject.as_str() {
         "playbook" => escrow_playbook::json_schema(&catalog()),
+        "chain" => escrow_playbook::chain_schema(),
         "rules" => escrow_playbook::rules_schema(),
         "agent" => escrow_playbook::profile_schema(),
         "test" => escrow_playbook::test_schema(),
@@ -40,7 +41,8 @@ fn kind_schema(name: &str) -> Result<Value, Error> {
         None => {
             let own = outcome_kinds::names(&folders);
             let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
-            let known: Vec<&str> = ["playbook", "rules", "agent", "test"].into_iter().chain(kinds).collect();
+            let known: Vec<&str> =
+                ["playbook", "chain", "rules", "agent", "test"].into_iter().chain(kinds).collect();
             Err(Error::author("usage", format!("there is no schema called `{name}`"))
                 .help(format!("one of {}", known.join(", "))))
         }

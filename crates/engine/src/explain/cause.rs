@@ -286,6 +286,13 @@ fn gates(then: &Run, check: CheckIndex, scope: &ScopePath) -> Vec<Evaluation> {
     }
     let view = View::before(then, check, scope);
     let mut all = Vec::new();
+    if let Some(evaluation) = then.evaluate_condition(check, &view) {
+        let stop = evaluation.decisive;
+        all.push(evaluation);
+        if stop {
+            return all;
+        }
+    }
     let condition = spec.condition.iter().map(|expression| ("if", expression));
     let assume = spec.assume.iter().map(|expression| ("assume", expression));
     for (construct, expression) in condition.chain(assume) {

@@ -108,7 +108,7 @@ impl JournalReader<'_> {
                 return steps;
             }
             let spec = plan.check(at.check);
-            let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
+            let needed = spec.follows();
             let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.activation.routed_from.as_ref());
             for next in needed.chain(routed.map(|source| source.check)) {
                 if next != *check && !came_from.contains_key(&next) {
@@ -131,7 +131,8 @@ fn dependency(then: &Run, Location { check, scope }: &Location) -> Option<Locati
         Gate::Wait | Gate::Open => None,
     };
     // The items of a group could not be known, because their parent did not succeed.
-    let dependency = shut.or_else(|| spec.fan.get(scope.depth()).copied())?;
+    let failed_before = || spec.step.as_ref().and_then(|_| then.failed_step_before(*check));
+    let dependency = shut.or_else(failed_before).or_else(|| spec.fan.get(scope.depth()).copied())?;
     Some(Location::new(dependency, scope_toward(&spec.fan, scope, &plan.check(dependency).fan)))
 }
 

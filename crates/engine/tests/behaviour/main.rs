@@ -5,6 +5,7 @@ mod answers;
 mod approvals;
 mod artifact_reads;
 mod artifacts;
+mod chains;
 mod contracts;
 mod corrupt_journals;
 mod criticality;

@@ -267,11 +267,7 @@ mod tests {
         assert_eq!(names, ACTION_NAMES);
         for action in ACTIONS {
             let is_key = |need: &&str| action.keys.iter().any(|(key, _)| key == need);
-            assert!(
-                action.needs.iter().all(|group| group.iter().all(|need| is_key(need))),
-                "{}",
-                action.name
-            );
+            assert!(action.needs.iter().all(|group| group.iter().all(&is_key)), "{}", action.name);
         }
     }
 }

@@ -50,12 +50,16 @@ const READING: &[&str] = &["pr.get", "pr.files", "pr.diff"];
 
 // What the event lacks is empty: only the operation knows whether it needs it.
 const REPO: &str = "{{ event.repository.full_name \
-                    if event.repository is defined and event.repository.full_name is defined else '' }}";
+                    if event.repository is defined and event.repository.full_name is defined else \
+                    event.repo if event.repo is defined else '' }}";
 const NUMBER: &str = "{{ event.pull_request.number \
                       if event.pull_request is defined and event.pull_request.number is defined else \
-                      event.issue.number if event.issue is defined and event.issue.number is defined else '' }}";
+                      event.issue.number if event.issue is defined and event.issue.number is defined else \
+                      event.pr_number if event.pr_number is defined else \
+                      event.issue_number if event.issue_number is defined else '' }}";
 const SHA: &str = "{{ event.pull_request.head.sha if event.pull_request is defined \
                    and event.pull_request.head is defined and event.pull_request.head.sha is defined else \
+                   event.head_sha if event.head_sha is defined else \
                    event.after if event.after is defined else '' }}";
 
 static SPEC: ProviderSpec = ProviderSpec {

@@ -6,6 +6,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
 use super::{argument, bounded, charge_all, charge_front, failed};
+use crate::absent::is_absent;
 use crate::budget::Budget;
 use crate::text::text_of;
 
@@ -30,6 +31,8 @@ pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let budget = Budget::of(state)?;
     let (left, right) = (argument(args, 0, "+")?, argument(args, 1, "+")?);
     match (left.kind(), right.kind()) {
+        _ if is_absent(left) => Ok(right.clone()),
+        _ if is_absent(right) => Ok(left.clone()),
         (ValueKind::String, ValueKind::String) => concat(state, args),
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             budget.charge_walk(left)?;
@@ -68,6 +71,34 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
         }
         other => Err(failed(format!("`*` cannot multiply a {other}"))),
     }
+}
+
+/// `a < b` and the like. Nothing is less or greater than a value that is absent.
+fn ordered(
+    state: &mut State,
+    args: &[Value],
+    sign: &str,
+    holds: fn(&Value, &Value) -> bool,
+) -> Result<Value, Error> {
+    charge_all(state, args)?;
+    let (left, right) = (argument(args, 0, sign)?, argument(args, 1, sign)?);
+    Ok(Value::from(!is_absent(left) && !is_absent(right) && holds(left, right)))
+}
+
+pub(super) fn less(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, "<", |left, right| left < right)
+}
+
+pub(super) fn less_or_equal(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, "<=", |left, right| left <= right)
+}
+
+pub(super) fn greater(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, ">", |left, right| left > right)
+}
+
+pub(super) fn greater_or_equal(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    ordered(state, args, ">=", |left, right| left >= right)
 }
 
 /// Leaves arithmetic to minijinja, with its coercions and overflow checks.

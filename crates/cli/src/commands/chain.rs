@@ -1,0 +1,314 @@
+//! `escrow chain`: chains, what they would do, and their runs.
+
+use std::path::Path;
+
+use escrow_app::chains::{self, ChainPlan, FireEvent, ListedChain, PlannedStep};
+use escrow_app::{App, Error, documents, inputs};
+use escrow_engine::Run;
+use escrow_model::{ChainStatus, Millis, rfc3339};
+use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
+use serde_json::{Value, json};
+
+use super::playbook_file;
+use super::run::directory;
+use crate::arguments::{
+    ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments, Output, Shared,
+};
+use crate::exit::Exit;
+use crate::session;
+use crate::terminal::{Paint, TextTable, Ui, closing, printable, verdict_of};
+
+pub(crate) async fn chain(arguments: ChainArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    match arguments.action {
+        ChainAction::Define(file) => define(&file, &app, ui).await,
+        ChainAction::List => list(&app, ui).await,
+        ChainAction::Show(chain) => show(&chain.name, &app, ui).await,
+        ChainAction::Plan(fire) => plan(&fire, &app, ui).await,
+        ChainAction::Fire(arguments) => fire(&arguments, &app, ui).await,
+        ChainAction::Pause(chain) => changed(&chains::pause(&app, &chain.name).await?, ui),
+        ChainAction::Resume(chain) => changed(&chains::resume(&app, &chain.name).await?, ui),
+        ChainAction::Enable(chain) => changed(&chains::enable(&app, &chain.name).await?, ui),
+        ChainAction::Disable(chain) => changed(&chains::disable(&app, &chain.name).await?, ui),
+        ChainAction::Runs(which) => runs(&which, &app, ui).await,
+    }
+}
+
+async fn define(arguments: &DefineArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let directory = directory(arguments.dir.as_deref())?;
+    let definition = chains::define(app, &arguments.file, &directory).await?;
+    playbook_file::show(&definition.warnings, ui);
+    let row = definition.defined.row();
+    let (name, version) = (printable(&row.name), row.version);
+    let active = match row.status {
+        ChainStatus::Active => "",
+        ChainStatus::Paused => "; it is paused",
+        ChainStatus::Disabled => "; it is disabled",
+    };
+    ui.say(&match &definition.defined {
+        ChainDefined::New(_) => format!("chain {name} is defined, version {version}{active}"),
+        ChainDefined::Changed(_) => {
+            format!("chain {name} is defined anew, version {version}{active}; runs under way keep theirs")
+        }
+        ChainDefined::Unchanged(_) => format!("chain {name} is unchanged, version {version}{active}"),
+    });
+    ui.data_if_machine(&json!({ "chain": documents::chain(&chains::show(app, &row.name).await?) }));
+    Ok(Exit::Completed)
+}
+
+async fn list(app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let listed = chains::list(app).await?;
+    match ui.output() {
+        Output::Json => ui.data_if_machine(&documents::chains(&listed)),
+        Output::Jsonl => {
+            listed.iter().all(|one| ui.data(&json!({ "chain": documents::chain(one) })));
+        }
+        Output::Human if listed.is_empty() => ui.page("no chains: `escrow chain define FILE` defines one"),
+        Output::Human => ui.page(&list_table(&listed, ui.page)),
+    }
+    Ok(Exit::Completed)
+}
+
+fn list_table(listed: &[ListedChain], paint: Paint) -> String {
+    let mut table = TextTable::new();
+    for one in listed {
+        let name = printable(&one.row.name);
+        let status = one.row.status.as_str();
+        let file = match one.file {
+            chains::FileState::Same => String::new(),
+            chains::FileState::Changed => "file changed since".to_owned(),
+            chains::FileState::Missing => "file is gone".to_owned(),
+        };
+        let last = one.runs.first().map_or_else(
+            || "never fired".to_owned(),
+            |run| format!("{} {}", run.status.replace('_', " "), short_time(run.created_at)),
+        );
+        table.row(&[
+            (&name, paint.bold(&name)),
+            (status, chain_status(one.row.status, paint)),
+            (&last, last.clone()),
+            (&file, paint.yellow(&file)),
+        ]);
+    }
+    table.render()
+}
+
+fn chain_status(status: ChainStatus, paint: Paint) -> String {
+    match status {
+        ChainStatus::Active => paint.green(status.as_str()),
+        ChainStatus::Paused => paint.yellow(status.as_str()),
+        ChainStatus::Disabled => paint.dim(status.as_str()),
+    }
+}
+
+fn short_time(at: Millis) -> String {
+    rfc3339(at).replace('T', " ")[..19].to_owned()
+}
+
+async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let shown = chains::show(app, name).await?;
+    let queries = app.queries()?;
+    let latest: Vec<_> = shown.runs.iter().take(SHOWN_RUNS).cloned().collect();
+    let runs = chains::runs::documents(&*queries, &latest).await?;
+    if ui.output() != Output::Human {
+        ui.data(&documents::chain_with_runs(&shown, &runs));
+        return Ok(Exit::Completed);
+    }
+    let row = &shown.row;
+    let mut text = format!(
+        "{}  {}\nversion {} ({}), defined by {} at {}\nfile {} ({})\nworks in {}\n\n",
+        ui.page.bold(&printable(&row.name)),
+        chain_status(row.status, ui.page),
+        row.version,
+        &row.sha256[..12],
+        printable(row.defined_by.as_deref().unwrap_or("somebody")),
+        short_time(row.updated_at),
+        printable(&row.file),
+        shown.file.as_str(),
+        printable(&row.directory),
+    );
+    for line in row.text.trim_end().lines() {
+        text.push_str(&format!("  {}\n", printable(line)));
+    }
+    if !runs.is_empty() {
+        text.push('\n');
+        text.push_str(&runs_table(&runs, ui.page));
+    }
+    ui.page(&text);
+    Ok(Exit::Completed)
+}
+
+/// How many runs `chain show` shows.
+const SHOWN_RUNS: usize = 10;
+
+/// The event in a file, under the name that its member `event` gives.
+fn event_of(file: Option<&Path>) -> Result<FireEvent, Error> {
+    let payload = file.map(inputs::read_event).transpose()?.unwrap_or_default();
+    let name = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
+    Ok(FireEvent { name, payload, depth: 0 })
+}
+
+async fn plan(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let chain = chains::find(app, &arguments.name).await?;
+    let plan = chains::plan(&chain, event_of(arguments.event.as_deref())?)?;
+    match ui.output() {
+        Output::Human => ui.page(&plan_page(&plan, ui.page)),
+        Output::Json | Output::Jsonl => {
+            ui.data(&documents::chain_plan(&plan));
+        }
+    }
+    Ok(Exit::Completed)
+}
+
+fn plan_page(plan: &ChainPlan, paint: Paint) -> String {
+    let mut text = format!("{}\n", paint.bold(&printable(&plan.chain)));
+    for step in &plan.steps {
+        text.push_str(&planned_step(step, paint));
+    }
+    text.push_str("\nnothing was called\n");
+    text
+}
+
+fn planned_step(step: &PlannedStep, paint: Paint) -> String {
+    let work = match (&step.skill, &step.action) {
+        (Some(skill), _) => format!("skill {}", printable(skill)),
+        (None, Some(action)) => format!("action {}", printable(action)),
+        (None, None) => String::new(),
+    };
+    let name = step.name.as_ref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
+    let mut text = format!("\n  {}  {}{name}\n", step.index, paint.bold(&work));
+    if let Some(condition) = &step.condition {
+        let value = match condition.held {
+            Some(true) => paint.green("true"),
+            Some(false) => paint.red("false"),
+            None => paint.yellow("not known before it runs"),
+        };
+        text.push_str(&format!("     condition {}  {value}\n", printable(&condition.source)));
+        for (source, value) in &condition.reads {
+            let value = value.as_deref().unwrap_or("not known yet");
+            text.push_str(&format!("       {} = {}\n", printable(source), printable(value)));
+        }
+    }
+    for effect in &step.effects {
+        text.push_str(&format!(
+            "     can do {}  {}, at most {}\n",
+            paint.bold(&printable(&effect.check)),
+            effect.provider,
+            crate::terminal::count(usize::try_from(effect.attempts_max).unwrap_or(usize::MAX), "attempt"),
+        ));
+        for line in effect.request.as_deref().unwrap_or_default().trim_end().lines() {
+            text.push_str(&format!("       {}\n", printable(line)));
+        }
+    }
+    if step.effects.is_empty() {
+        text.push_str("     no effects\n");
+    }
+    for stop in &step.stopped_by {
+        text.push_str(&format!("     stopped by {}\n", printable(stop)));
+    }
+    text
+}
+
+async fn fire(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    session::stop_on_signals(app);
+    let run = chains::fire(app, &arguments.name, event_of(arguments.event.as_deref())?).await?;
+    report(&run, app, ui).await
+}
+
+/// Says how the run of a chain ended, or that it waits, and prints its object.
+async fn report(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let exit = if run.waits().is_empty() { Exit::of(run) } else { Exit::Completed };
+    ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
+    if ui.is_quiet() && exit != Exit::Completed {
+        ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
+    }
+    let document = chains::runs::document_of(&*app.queries()?, run).await?;
+    match ui.output() {
+        Output::Human => ui.page(&steps_table(&document, ui.page)),
+        Output::Json => drop(ui.data(&document)),
+        Output::Jsonl => drop(ui.data(&json!({ "chain_run": document }))),
+    }
+    Ok(exit)
+}
+
+fn word(document: &Value, key: &str) -> String {
+    printable(document[key].as_str().unwrap_or_default())
+}
+
+fn steps_table(run: &Value, paint: Paint) -> String {
+    let mut table = TextTable::new();
+    for step in run["steps"].as_array().map_or(&[][..], Vec::as_slice) {
+        let index = step["index"].to_string();
+        let name = word(step, "check");
+        let status = word(step, "status");
+        let more = [
+            step["skip_reason"].as_str().map(str::to_owned),
+            step["outcome"]["summary"].as_str().map(printable),
+            step["approval_id"]
+                .as_str()
+                .filter(|_| status == "waiting")
+                .map(|id| format!("escrow approve {id}")),
+        ];
+        let more = more.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        let painted = match status.as_str() {
+            "succeeded" => paint.green(&status),
+            "failed" => paint.red(&status),
+            "waiting" | "unknown" => paint.yellow(&status),
+            _ => paint.dim(&status),
+        };
+        let run = word(step, "run_id");
+        table.row(&[
+            (&format!("  {index}"), format!("  {index}")),
+            (&name, paint.bold(&name)),
+            (&status, painted),
+            (&more, more.clone()),
+            ("", paint.dim(&run)),
+        ]);
+    }
+    table.render()
+}
+
+async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let filter = ChainRunFilter { chain: arguments.name.clone(), limit: Some(arguments.limit) };
+    let rows = chains::runs::rows(app, &filter).await?;
+    let runs = chains::runs::documents(&*app.queries()?, &rows).await?;
+    match ui.output() {
+        Output::Json => drop(ui.data(&documents::chain_runs(&runs))),
+        Output::Jsonl => drop(runs.iter().all(|run| ui.data(&json!({ "chain_run": run })))),
+        Output::Human if runs.is_empty() => ui.page("no runs of chains"),
+        Output::Human => ui.page(&runs_table(&runs, ui.page)),
+    }
+    Ok(Exit::Completed)
+}
+
+fn runs_table(runs: &[Value], paint: Paint) -> String {
+    let mut table = TextTable::new();
+    for run in runs {
+        let (id, chain) = (word(run, "id"), word(run, "chain"));
+        let status = word(run, "status").replace('_', " ");
+        let painted = match status.as_str() {
+            "completed" => paint.green(&status),
+            "running" => status.clone(),
+            "waiting approval" => paint.yellow(&status),
+            _ => paint.red(&status),
+        };
+        let event = printable(run["trigger_event"]["name"].as_str().unwrap_or_default());
+        let started = word(run, "started_at").replace('T', " ").chars().take(19).collect::<String>();
+        let summary = printable(run["reason"]["summary"].as_str().unwrap_or_default());
+        table.row(&[
+            (&id, paint.cyan(&id)),
+            (&status, painted),
+            (&chain, chain.clone()),
+            (&event, event.clone()),
+            (&started, paint.dim(&started)),
+            ("", summary),
+        ]);
+    }
+    table.render()
+}
+
+fn changed(row: &ChainRow, ui: &Ui) -> Result<Exit, Error> {
+    ui.say(&format!("chain {} is {}", printable(&row.name), row.status.as_str()));
+    ui.data_if_machine(&json!({ "chain": { "id": row.id, "name": row.name, "status": row.status } }));
+    Ok(Exit::Completed)
+}

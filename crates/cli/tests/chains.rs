@@ -1,0 +1,543 @@
+//! Chains from definition to effect: the chain of the seed, both of its branches, and what stops a step.
+
+mod desk;
+mod server;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use desk::{Desk, Done, signal};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use server::{Received, Says, Server};
+
+/// As the seed has it.
+const PR_REVIEW: &str = r#"# ~/.lionagi/chains/pr-review.yaml
+name: pr-review-chain
+trigger:
+  event: pr.opened # GitHub webhook or poll
+  filter:
+    base: main
+    draft: false
+steps:
+  - skill: codex-pr-review
+    with:
+      pr: "{{ trigger.pr_number }}"
+      effort: high
+    timeout: 30m
+  - skill: ci
+    condition: "{{ steps[0].outcome.verdict == 'APPROVE' }}"
+    with:
+      scope: full
+  - action: gh-merge
+    condition: "{{ steps[0].outcome.passed and steps[1].outcome.passed }}"
+    with:
+      pr: "{{ trigger.pr_number }}"
+      method: squash
+    requires_approval: true # pause and ask Ocean
+  - action: gh-comment
+    condition: "{{ steps[0].outcome.verdict == 'REQUEST_CHANGES' }}"
+    with:
+      pr: "{{ trigger.pr_number }}"
+      body: "{{ steps[0].outcome.summary }}"
+"#;
+
+const REVIEW: &str = r#"
+inputs:
+  pr: { type: number, required: true }
+  effort: { type: string, default: low }
+checks:
+  review:
+    type: ai
+    harness: claude
+    prompt: Review pull request {{ inputs.pr }} with {{ inputs.effort }} effort.
+    outcome: review_verdict
+"#;
+
+const CI: &str = r#"
+inputs: { scope: { default: quick } }
+checks:
+  test: { type: command, exec: "cat ci.json", outcome: ci_result }
+"#;
+
+const EVENT: &str = r#"{"event": "pr.opened", "pr_number": 7, "base": "main", "draft": false,
+    "repository": {"full_name": "octo/hello"}, "head_sha": "6dcb09b5b57875f334f61aebed695e2e4193db5e"}"#;
+
+const TOKEN: &str = "ghs_t0ken-for-tests";
+
+/// What GitHub was asked to change.
+#[derive(Clone, Default)]
+struct Changes(Arc<Mutex<Vec<(String, Value)>>>);
+
+impl Changes {
+    fn of(&self, path: &str) -> Vec<Value> {
+        let all = self.0.lock().expect("no panic");
+        all.iter().filter(|(known, _)| known.ends_with(path)).map(|(_, body)| body.clone()).collect()
+    }
+
+    fn count(&self) -> usize {
+        self.0.lock().expect("no panic").len()
+    }
+}
+
+struct Project {
+    desk: Desk,
+    server: Server,
+    changes: Changes,
+}
+
+impl Project {
+    fn new() -> Project {
+        let changes = Changes::default();
+        let seen = changes.clone();
+        let server = Server::start(move |got: &Received| {
+            if got.method == "GET" {
+                let merged = !seen.of("/pulls/7/merge").is_empty();
+                return match got.path.split('?').next().unwrap_or_default() {
+                    path if path.ends_with("/comments") => Says::json(200, &json!([])),
+                    _ => Says::json(200, &json!({ "number": 7, "merged": merged })),
+                };
+            }
+            assert!(got.header("authorization").contains(TOKEN), "actions are granted the token");
+            let body = if got.body.is_empty() { Value::Null } else { got.json() };
+            seen.0.lock().expect("no panic").push((got.path.clone(), body));
+            Says::json(200, &json!({ "merged": true, "id": 1, "html_url": "https://github.test/1" }))
+        });
+        let project = Project { desk: Desk::new(), server, changes };
+        project.desk.write(".escrow/playbooks/codex-pr-review.yaml", REVIEW);
+        project.desk.write(".escrow/playbooks/ci.yaml", CI);
+        project
+            .desk
+            .write("ci.json", r#"{"summary": "all green", "tests_passed": true, "lint_passed": true}"#);
+        project.desk.write("event.json", EVENT);
+        project
+    }
+
+    /// The stand-in for the harness answers with this verdict.
+    fn reviewed_as(self, verdict: &str, summary: &str) -> Project {
+        let text = json!({ "verdict": verdict, "summary": summary, "findings": [] }).to_string();
+        let quoted = serde_json::to_string(&text).expect("text");
+        let script = format!(
+            r#"#!/bin/sh
+cat > /dev/null
+for word in "$@"; do
+  case $last in --session-id) id=$word;; esac
+  last=$word
+done
+printf '%s\n' '{{"type":"system","subtype":"init","session_id":"'$id'","model":"opus"}}'
+printf '%s\n' '{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":{quoted},"session_id":"'$id'","total_cost_usd":0.25,"modelUsage":{{"opus":{{"inputTokens":10,"outputTokens":2}}}},"permission_denials":[]}}'
+"#
+        );
+        let path = self.desk.write("bin/claude", &script);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+        self
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.desk.command(arguments);
+        command.env("GITHUB_TOKEN", TOKEN).env("GITHUB_API_URL", &self.server.url);
+        command.env("ESCROW_HARNESS_CLAUDE", self.desk.path().join("bin/claude"));
+        command
+    }
+
+    fn escrow(&self, arguments: &[&str]) -> Done {
+        Done::from(self.command(arguments).output().expect("the binary runs"))
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.extend(["--output", "json"]);
+        self.escrow(&all).json()
+    }
+
+    #[track_caller]
+    fn define(&self, chain: &str) -> &Project {
+        self.desk.write("chain.yaml", chain);
+        let done = self.escrow(&["chain", "define", "chain.yaml"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        self
+    }
+
+    /// Fires by hand, and reads the object of the run.
+    fn fire(&self, name: &str) -> (Option<i32>, Value) {
+        let done = self.escrow(&["chain", "fire", name, "--event", "event.json", "--output", "json"]);
+        (done.code, done.json())
+    }
+
+    fn only_run(&self) -> Value {
+        let runs = self.json(&["chain", "runs"]);
+        assert_eq!(runs["chain_runs"].as_array().map(Vec::len), Some(1), "{runs}");
+        runs["chain_runs"][0].clone()
+    }
+}
+
+fn statuses(run: &Value) -> Vec<&str> {
+    run["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| step["status"].as_str().expect("a word"))
+        .collect()
+}
+
+#[test]
+fn the_chain_of_the_seed_reviews_tests_asks_and_merges_once() {
+    let project = Project::new().reviewed_as("APPROVE", "nothing to complain about");
+    project.define(PR_REVIEW);
+    let (code, run) = project.fire("pr-review-chain");
+    assert_eq!(code, Some(0), "a pause is what was asked for: {run}");
+    assert_eq!(run["status"], "waiting_approval");
+    assert_eq!(run["chain"], "pr-review-chain");
+    assert_eq!(run["trigger_event"]["pr_number"], 7);
+    assert_eq!(run["current_step"], 2);
+    assert_eq!(statuses(&run), ["succeeded", "succeeded", "waiting", "pending"]);
+    assert_eq!(run["steps"][0]["outcome"]["verdict"], "APPROVE");
+    assert_eq!(run["steps"][1]["outcome"]["passed"], true);
+    assert_eq!(project.changes.count(), 0, "nothing happens before the approval");
+
+    let approval = run["steps"][2]["approval_id"].as_str().expect("an approval").to_owned();
+    let asked = project.json(&["approvals"]);
+    assert_eq!(asked["approvals"][0]["id"], approval.as_str());
+    assert_eq!(asked["approvals"][0]["request"]["fields"]["number"], "7");
+    let outcomes = asked["approvals"][0]["outcomes"].as_array().expect("what it stands on");
+    assert_eq!(outcomes.len(), 2, "{outcomes:?}");
+
+    let approved = project.escrow(&["approve", &approval]);
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    let run = project.only_run();
+    assert_eq!(run["status"], "completed", "{run}");
+    assert_eq!(statuses(&run), ["succeeded", "succeeded", "succeeded", "skipped"]);
+    assert_eq!(run["steps"][3]["skip_reason"], "if_condition");
+    let merges = project.changes.of("/pulls/7/merge");
+    assert_eq!(merges.len(), 1, "{merges:?}");
+    assert_eq!(merges[0]["merge_method"], "squash");
+    assert!(project.changes.of("/comments").is_empty());
+
+    let again = project.escrow(&["approve", &approval]);
+    assert_eq!(again.code, Some(4), "{}", again.stderr);
+    assert_eq!(project.changes.count(), 1);
+}
+
+#[test]
+fn requested_changes_are_commented_once_and_nothing_is_merged() {
+    let project = Project::new().reviewed_as("REQUEST_CHANGES", "the token reaches the log");
+    project.define(PR_REVIEW);
+    let (code, run) = project.fire("pr-review-chain");
+    assert_eq!(code, Some(0), "{run}");
+    assert_eq!(run["status"], "completed", "{run}");
+    assert_eq!(statuses(&run), ["succeeded", "skipped", "skipped", "succeeded"]);
+    assert_eq!(run["steps"][2]["approval_id"], Value::Null, "what is skipped is not asked for");
+    let comments = project.changes.of("/issues/7/comments");
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    assert!(comments[0]["body"].as_str().expect("text").starts_with("the token reaches the log"));
+    assert!(project.changes.of("/merge").is_empty());
+
+    // The outcome of the skipped step is empty, and the condition that read it says so.
+    let values = run["steps"][2]["condition"]["values"].as_array().expect("values");
+    assert_eq!(values[0]["value"], "false");
+    assert_eq!(values[1]["value"], "empty (step 1 `ci` was skipped: if_condition)");
+    let id = run["id"].as_str().expect("an id");
+    let explained = project.escrow(&["explain", id, "gh-merge"]).stdout;
+    assert!(explained.contains("empty (step 1 `ci` was skipped: if_condition)"), "{explained}");
+}
+
+#[test]
+fn a_chain_that_was_killed_is_resumed_and_acts_once() {
+    let project = Project::new().reviewed_as("APPROVE", "fine");
+    project.desk.write(
+        ".escrow/playbooks/ci.yaml",
+        "inputs: { scope: { default: quick } }\nchecks:\n  test: { type: command, exec: 'touch started; test -e go || sleep 60; cat ci.json', outcome: ci_result }\n",
+    );
+    project.define(PR_REVIEW);
+    let mut fired = project
+        .command(&["chain", "fire", "pr-review-chain", "--event", "event.json", "--quiet"])
+        .spawn()
+        .expect("the binary starts");
+    project.desk.until("the tests run", || project.desk.path().join("started").exists());
+    signal(fired.id(), Signal::KILL);
+    fired.wait().expect("it is gone");
+    project.desk.write("go", "");
+    let resumed = project.escrow(&["resume", "--all"]);
+    assert_eq!(project.only_run()["status"], "waiting_approval", "{}", resumed.stderr);
+    let run = project.only_run();
+    let approval = run["steps"][2]["approval_id"].as_str().expect("an approval");
+    assert_eq!(project.escrow(&["approve", approval]).code, Some(0));
+    assert_eq!(project.only_run()["status"], "completed");
+    assert_eq!(project.changes.of("/pulls/7/merge").len(), 1);
+    assert_eq!(project.changes.count(), 1);
+    let verified = project.escrow(&["verify", "--all"]);
+    assert_eq!(verified.code, Some(0), "the tables are those of the journals: {}", verified.stderr);
+}
+
+#[test]
+fn a_denied_approval_has_no_effect_and_ends_the_chain() {
+    let project = Project::new().reviewed_as("APPROVE", "fine");
+    project.define(PR_REVIEW);
+    let (_, run) = project.fire("pr-review-chain");
+    let approval = run["steps"][2]["approval_id"].as_str().expect("an approval");
+    let denied = project.escrow(&["deny", approval, "--note", "finance still uses it"]);
+    assert_eq!(denied.code, Some(0), "{}", denied.stderr);
+    let run = project.only_run();
+    assert_eq!(run["status"], "aborted", "{run}");
+    assert_eq!(run["reason"]["code"], "run.aborted.denied");
+    assert!(run["reason"]["summary"].as_str().expect("a summary").contains("finance still uses it"));
+    assert_eq!(project.changes.count(), 0);
+    let invocation = project.json(&["invocation", "show", run["invocation_id"].as_str().expect("an id")]);
+    assert_eq!(invocation["invocation"]["reason"], run["reason"], "the reason travels unchanged");
+}
+
+#[test]
+fn an_edited_definition_does_not_change_a_run_in_flight() {
+    let project = Project::new().reviewed_as("APPROVE", "fine");
+    project.define(PR_REVIEW);
+    let (_, run) = project.fire("pr-review-chain");
+    project.define(&PR_REVIEW.replace("squash", "rebase"));
+    project.desk.write(".escrow/playbooks/ci.yaml", "checks: { broken: { type: command, exec: 'false' } }\n");
+    let approval = run["steps"][2]["approval_id"].as_str().expect("an approval");
+    assert_eq!(project.escrow(&["approve", approval]).code, Some(0));
+    assert_eq!(project.only_run()["status"], "completed");
+    assert_eq!(project.changes.of("/pulls/7/merge")[0]["merge_method"], "squash");
+}
+
+#[test]
+fn one_failing_step_with_a_failing_follow_up_makes_exactly_two_runs_of_playbooks() {
+    let project = Project::new();
+    project.desk.write("playbooks/first.yaml", "checks: { a: { type: command, exec: 'exit 3' } }\n");
+    project.desk.write("playbooks/second.yaml", "checks: { b: { type: command, exec: 'exit 4' } }\n");
+    project.define(
+        "name: storm\nsteps:\n  - { name: first, skill: first }\n  - { skill: second, condition: \"{{ steps.first.status == 'failed' }}\" }\n  - { skill: second }\n",
+    );
+    let (code, run) = project.fire("storm");
+    assert_eq!(code, Some(1), "{run}");
+    assert_eq!(run["status"], "failed");
+    assert_eq!(statuses(&run), ["failed", "failed", "skipped"]);
+    assert_eq!(run["steps"][2]["skip_reason"], "dependency_failed");
+    let runs = project.json(&["runs"]);
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs}");
+    let all = project.json(&["runs", "--all"]);
+    assert_eq!(all["runs"].as_array().map(Vec::len), Some(3), "{all}");
+    // The reason is that of the first failure, unchanged: of the run, its invocation and the chain's run.
+    let first = project.desk.show(run["steps"][0]["run_id"].as_str().expect("a run"));
+    assert_eq!(first["run"]["reason"], run["reason"]);
+}
+
+#[test]
+fn each_step_has_an_invocation_of_its_own_and_the_chain_is_one() {
+    let project = Project::new().reviewed_as("REQUEST_CHANGES", "no");
+    project.define(PR_REVIEW);
+    let (_, run) = project.fire("pr-review-chain");
+    let of_chain = project.json(&["invocation", "show", run["invocation_id"].as_str().expect("an id")]);
+    assert_eq!(of_chain["invocation"]["skill"], "chain");
+    let of_step =
+        project.json(&["invocation", "show", run["steps"][0]["invocation_id"].as_str().expect("an id")]);
+    assert_eq!(of_step["invocation"]["skill"], "codex-pr-review");
+    assert_eq!(of_step["invocation"]["chain_run_id"], run["id"]);
+    assert_eq!(of_step["invocation"]["step_index"], 0);
+    assert_eq!(of_step["invocation"]["runs_count"], 1);
+    assert_eq!(run["steps"][3]["invocation_id"], Value::Null, "an action is a call, not a run");
+    let inputs = &project.desk.show(run["steps"][0]["run_id"].as_str().expect("a run"))["run"]["inputs"];
+    assert_eq!(inputs["pr"], 7, "a value that is one `{{ }}` keeps its type");
+}
+
+#[test]
+fn a_broken_contract_stops_effects_that_nobody_wrote_for_that_case() {
+    let project = Project::new();
+    project.desk.write(
+        "playbooks/gate.yaml",
+        "checks: { gate: { type: command, exec: 'echo 1', guarantee: 'output === 2' } }\n",
+    );
+    project.define(
+        r#"
+name: guarded
+steps:
+  - { name: gate, skill: gate }
+  - { action: shell, condition: "{{ trigger.pr_number == 7 }}", with: { exec: "touch deployed" } }
+  - { action: shell, condition: "{{ steps.gate.status == 'failed' }}", with: { exec: "touch told" } }
+"#,
+    );
+    let (code, run) = project.fire("guarded");
+    assert_eq!(code, Some(1), "{run}");
+    assert_eq!(statuses(&run), ["failed", "skipped", "succeeded"]);
+    assert_eq!(run["steps"][1]["skip_reason"], "contract_blocked");
+    assert_eq!(run["reason"]["code"], "run.failed.guarantee_failed");
+    assert!(!project.desk.path().join("deployed").exists());
+    assert!(project.desk.path().join("told").exists());
+}
+
+#[test]
+fn a_step_that_times_out_counts_as_failed_and_its_reason_travels_outwards() {
+    let project = Project::new();
+    project.desk.write("playbooks/slow.yaml", "checks: { a: { type: command, exec: 'sleep 60' } }\n");
+    project.define(
+        r#"
+name: slow
+steps:
+  - { skill: slow, timeout: 200ms }
+  - { skill: slow }
+  - { action: shell, condition: "{{ steps[0].status == 'failed' and steps[0].timed_out }}", with: { exec: "touch told" } }
+"#,
+    );
+    let (code, run) = project.fire("slow");
+    assert_eq!(code, Some(124), "{run}");
+    assert_eq!(run["status"], "timed_out");
+    assert_eq!(run["reason"]["code"], "run.timed_out.deadline");
+    assert_eq!(statuses(&run), ["failed", "skipped", "succeeded"]);
+    assert!(project.desk.path().join("told").exists());
+}
+
+#[test]
+fn an_unknown_effect_shows_as_waiting_and_approvals_lists_it() {
+    let project = Project::new();
+    project
+        .define("name: unsure\nsteps:\n  - { action: shell, timeout: 200ms, with: { exec: 'sleep 60' } }\n");
+    let (code, run) = project.fire("unsure");
+    assert_eq!(code, Some(0), "{run}");
+    assert_eq!(run["status"], "waiting_approval");
+    assert_eq!(run["reason"]["code"], "run.waiting.unknown_effect");
+    let asked = project.json(&["approvals"]);
+    assert_eq!(asked["approvals"][0]["check"], "shell", "{asked}");
+    assert_eq!(asked["approvals"][0]["id"], run["steps"][0]["approval_id"]);
+}
+
+#[test]
+fn a_plan_shows_every_step_and_calls_nothing() {
+    let project = Project::new();
+    project.define(&PR_REVIEW.replace(
+        "  - skill: ci\n    condition: \"{{ steps[0].outcome.verdict == 'APPROVE' }}\"",
+        "  - skill: ci\n    condition: \"{{ trigger.base == 'main' }}\"",
+    ));
+    let plan = project.json(&["chain", "plan", "pr-review-chain", "--event", "event.json"]);
+    assert_eq!(plan["steps"].as_array().map(Vec::len), Some(4), "{plan}");
+    assert_eq!(plan["steps"][1]["condition"]["value"], true);
+    assert_eq!(plan["steps"][1]["condition"]["values"][0]["value"], "\"main\"");
+    assert_eq!(plan["steps"][2]["condition"]["value"], Value::Null);
+    assert_eq!(plan["steps"][2]["effects"][0]["type"], "github");
+    let stops = plan["steps"][2]["stopped_by"].to_string();
+    assert!(stops.contains("condition") && stops.contains("denies"), "{stops}");
+    assert_eq!(plan["people"][0]["check"], "gh-merge");
+    assert_eq!(project.changes.count(), 0);
+    assert_eq!(project.json(&["runs", "--all"])["runs"], json!([]));
+}
+
+#[test]
+fn only_define_activates_a_file_and_list_marks_what_changed_since() {
+    let project = Project::new();
+    project.define(PR_REVIEW);
+    let listed = |project: &Project| project.json(&["chain", "list"])["chains"][0].clone();
+    assert_eq!(listed(&project)["file_state"], "same");
+    assert_eq!(listed(&project)["version"], 1);
+    project.desk.write("chain.yaml", &PR_REVIEW.replace("squash", "merge"));
+    assert_eq!(listed(&project)["file_state"], "changed");
+    assert!(project.escrow(&["chain", "list"]).stdout.contains("file changed since"));
+    let shown = project.json(&["chain", "show", "pr-review-chain"]);
+    assert!(
+        shown["chain"]["text"].as_str().expect("text").contains("squash"),
+        "the file alone activates nothing"
+    );
+    project.define(&PR_REVIEW.replace("squash", "merge"));
+    assert_eq!(listed(&project)["version"], 2);
+    fs::remove_file(project.desk.path().join("chain.yaml")).expect("it is there");
+    assert_eq!(listed(&project)["file_state"], "missing");
+}
+
+#[test]
+fn a_disabled_chain_is_not_fired_and_a_paused_one_only_by_hand() {
+    let project = Project::new().reviewed_as("REQUEST_CHANGES", "no");
+    project.define(PR_REVIEW);
+    let status = |project: &Project| project.json(&["chain", "list"])["chains"][0]["status"].clone();
+    assert_eq!(project.escrow(&["chain", "disable", "pr-review-chain"]).code, Some(0));
+    assert_eq!(status(&project), "disabled");
+    assert_eq!(project.escrow(&["chain", "fire", "pr-review-chain"]).code, Some(4));
+    assert_eq!(project.escrow(&["chain", "resume", "pr-review-chain"]).code, Some(4));
+    project.escrow(&["chain", "enable", "pr-review-chain"]);
+    project.escrow(&["chain", "pause", "pr-review-chain"]);
+    assert_eq!(status(&project), "paused");
+    assert_eq!(project.fire("pr-review-chain").0, Some(0));
+    project.escrow(&["chain", "resume", "pr-review-chain"]);
+    assert_eq!(status(&project), "active");
+    let unknown = project.escrow(&["chain", "fire", "pr-reveiw-chain"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("did you mean `pr-review-chain`?"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_bad_chain_is_told_all_its_problems_at_once_with_lines() {
+    let project = Project::new();
+    project.desk.write(
+        "chain.yaml",
+        r#"name: bad
+trigger: { event: pr.opened }
+concurency: skip
+steps:
+  - { name: review, skill: codex-pr-review, with: { pr: 1 } }
+  - { action: gh-merge, condition: "{{ steps.reveiw.outcome.passed }}", with: { pr: 1, methd: squash } }
+  - { action: gh-comment, condition: "{{ steps[5].status }}", with: { pr: 1 } }
+  - { action: shell, condition: "{{ outputs.x }}", with: { exec: "true" } }
+  - { skill: nowhere }
+  - { timeout: 5m }
+"#,
+    );
+    let done = project.escrow(&["check", "chain.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(2));
+    let document = done.json();
+    let found: Vec<(String, u64)> = document["error"]["diagnostics"]
+        .as_array()
+        .expect("diagnostics")
+        .iter()
+        .map(|one| (one["code"].as_str().expect("a code").to_owned(), one["line"].as_u64().expect("a line")))
+        .collect();
+    let expected: &[(&str, u64)] = &[
+        ("E0103", 3), // concurency
+        ("E0191", 6), // steps.reveiw
+        ("E0103", 6), // methd
+        ("E0106", 7), // no body
+        ("E0191", 7), // steps[5]
+        ("E0114", 8), // outputs
+        ("E0106", 10),
+    ];
+    for (code, line) in expected {
+        assert!(found.contains(&((*code).to_owned(), *line)), "{code} in line {line}: {found:?}");
+    }
+    let told = project.escrow(&["chain", "define", "chain.yaml"]);
+    assert_eq!(told.code, Some(2));
+    assert!(told.stderr.contains("did you mean `review`?"), "{}", told.stderr);
+    assert_eq!(project.json(&["chain", "list"])["chains"], json!([]), "nothing is activated");
+    assert_eq!(project.escrow(&["run", "chain.yaml"]).code, Some(2));
+    let schema = project.json(&["schema", "chain"]);
+    assert_eq!(schema["title"], "Escrow chain");
+}
+
+#[test]
+fn the_example_queues_an_ordinary_issue_and_asks_before_it_pages() {
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chains");
+    let desk = Desk::new();
+    for file in [
+        "triage.yaml",
+        "playbooks/triage.yaml",
+        "scripts/triage.sh",
+        "events/ordinary.json",
+        "events/urgent.json",
+    ] {
+        desk.write(file, &fs::read_to_string(example.join(file)).expect("a file of the example"));
+    }
+    let json = |arguments: &[&str]| {
+        let done = desk.escrow(arguments);
+        assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.stderr);
+        done.json()
+    };
+    json(&["chain", "define", "triage.yaml", "--output", "json"]);
+    let plan = json(&["chain", "plan", "triage", "--event", "events/urgent.json", "--output", "json"]);
+    assert_eq!(plan["steps"].as_array().map(Vec::len), Some(3));
+    let ordinary = json(&["chain", "fire", "triage", "--event", "events/ordinary.json", "--output", "json"]);
+    assert_eq!(statuses(&ordinary), ["succeeded", "succeeded", "skipped"]);
+    assert_eq!(ordinary["title"], "Triage of #41");
+    let urgent = json(&["chain", "fire", "triage", "--event", "events/urgent.json", "--output", "json"]);
+    assert_eq!(statuses(&urgent), ["succeeded", "skipped", "waiting"]);
+    assert_eq!(desk.read("backlog.txt"), "41\n");
+    assert_eq!(desk.read("paged.txt"), "");
+    let approval = urgent["steps"][2]["approval_id"].as_str().expect("an approval");
+    assert_eq!(desk.escrow(&["approve", approval]).code, Some(0));
+    assert_eq!(desk.read("paged.txt"), "42\n");
+}
