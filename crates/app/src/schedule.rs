@@ -164,6 +164,11 @@ impl Scheduler {
                 let is_done = next.accepted.is_empty() && next.recorded.is_empty() && next.resumed.is_empty();
                 pass.absorb(next);
                 if is_done && self.shared.hosted().is_empty() {
+                    // What began to wait during this check is told, too.
+                    if let Ok(settings) = settings(self.app()) {
+                        self.tell(&settings);
+                    }
+                    self.rest().await;
                     pass.problems.append(&mut self.shared.hosted().problems);
                     return Ok(pass);
                 }
@@ -299,7 +304,9 @@ impl Scheduler {
         self.record(now, scope, &settings, &mut pass).await?;
         self.decide(&mut pass).await?;
         self.resume(&mut pass).await?;
-        self.tell(&settings);
+        if scope == Scope::Everything {
+            self.tell(&settings);
+        }
         Ok(pass)
     }
 
