@@ -46,6 +46,7 @@ pub mod playbooks;
 pub mod request_words;
 pub mod runs;
 pub mod schedule;
+pub mod shows;
 pub mod telemetry;
 pub mod timeline;
 pub mod tokens;

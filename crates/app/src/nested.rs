@@ -9,7 +9,7 @@
 //! A nested run begins from the plan of its parent, which contains the nested playbooks since the outermost run started.
 //! No playbook is read from a file here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -161,6 +161,7 @@ impl Nesting {
         let NestedRuns { journal, world, .. } = self.runs.clone();
         let NestRequest { check, scope, surroundings, news, .. } = self.request;
         let surroundings = Surroundings {
+            directory: PathBuf::from(&run.options().directory),
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: surroundings.spool.with_file_name(run.options().run.as_str()),
             environment: match &run.options().environment {
@@ -370,6 +371,20 @@ impl Nesting {
         Ok(Some(replayed.map_err(|error| failed(&error))?))
     }
 
+    /// Where the nested run works: where its parent does, or in `dir`.
+    fn directory(&self) -> Result<String, NestError> {
+        let parent = &self.request.parent.directory;
+        let Some(own) = self.request.request.fields.get("dir").and_then(Value::as_str) else {
+            return Ok(parent.clone());
+        };
+        let directory = Path::new(parent).join(own);
+        if !directory.is_dir() {
+            let message = format!("`dir`: `{}` is no directory", directory.display());
+            return Err(ProviderFault::logical(FaultCode::own("no_directory"), message).into());
+        }
+        Ok(directory.display().to_string())
+    }
+
     async fn begin(&self, id: &RunId) -> Result<Taken, NestError> {
         let NestRequest { parent, check, scope, request, surroundings, .. } = &self.request;
         if parent.depth + 1 > DEPTH_MAX {
@@ -380,6 +395,7 @@ impl Nesting {
         let (file, plan) =
             self.request.parent_plan.nested_plan(name).ok_or_else(|| not_in_the_snapshot(name))?;
         let inputs = self.given_inputs(&plan)?;
+        let directory = self.directory()?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         let created = self.runs.files.create_directory(&artifacts);
         created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
@@ -416,6 +432,7 @@ impl Nesting {
                 successor: self.request.failed_before.is_some(),
             }),
             file: Some(file),
+            directory,
             artifacts: artifacts.display().to_string(),
             started_by: self.request.involved.clone(),
             environment: request.environment.clone().or_else(|| parent.environment.clone()),

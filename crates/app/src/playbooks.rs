@@ -11,6 +11,7 @@ use escrow_runtime::{agents, playbook_file};
 use crate::chains::{self, LoadedChain};
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
+use crate::shows;
 
 /// A playbook without errors.
 #[derive(Debug)]
@@ -36,9 +37,12 @@ pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     }
 }
 
-/// Reads a playbook, or a chain where the file is one.
+/// Reads a playbook, or a chain or a show where the file is one.
 pub fn load_any(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
+    if escrow_playbook::is_show(&bytes) {
+        return shows::load(path, directory);
+    }
     if !escrow_playbook::is_chain(&bytes) {
         return load(path, directory);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use escrow_model::RunId;
 use escrow_runtime::{private_files, project};
-use escrow_store::{Mode, Store};
+use escrow_store::{Mode, Store, StoreErrorKind};
 
 use crate::backup::DATABASE;
 use crate::error::Error;
@@ -81,10 +81,18 @@ impl StateDirectory {
         self.0.join("spool").join(run.as_str())
     }
 
-    /// A store that only reads. A state directory that does not exist has no runs.
+    /// A store that only reads. A state directory that does not exist has no runs. A database of an older Escrow is
+    /// brought up to date first.
     pub fn read(&self) -> Result<Arc<Store>, Error> {
         self.refuse_emptied_database()?;
-        Ok(Arc::new(Store::open(&self.database(), Mode::Read)?))
+        match Store::open(&self.database(), Mode::Read) {
+            // Opening it to write takes the steps that it lacks.
+            Err(error) if matches!(error.kind, StoreErrorKind::OlderVersion { .. }) => {
+                drop(Store::open(&self.database(), Mode::Write)?);
+                Ok(Arc::new(Store::open(&self.database(), Mode::Read)?))
+            }
+            opened => Ok(Arc::new(opened?)),
+        }
     }
 
     /// A store that also writes. Creates the state directory.

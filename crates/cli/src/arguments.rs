@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Give one task to an agent, under the contract of its profile
     Agent(AgentArguments),
+    /// Run a show of plays with gates, or show where its plays stand
+    Play(PlayArguments),
     /// Test playbooks with scripted answers, without starting a process
     Test(TestArguments),
     /// List runs, or show one
@@ -251,6 +253,41 @@ pub(crate) struct PlanArguments {
     /// Exit with 4 if nothing stands in the way of an effect
     #[arg(long)]
     pub(crate) fail_on_unguarded: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlayArguments {
+    #[command(subcommand)]
+    pub(crate) action: PlayAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlayAction {
+    /// Run the plays of a show
+    Run(PlayRunArguments),
+    /// Show where the plays of a show stand
+    Status(PlayStatusArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlayRunArguments {
+    /// The show
+    pub(crate) file: PathBuf,
+    /// An input of the show; can be repeated
+    #[arg(long = "input", value_name = "KEY=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// How many plays run at once; default: the cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) jobs: Option<u32>,
+    /// The directory in which the plays work
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlayStatusArguments {
+    /// A run of a show: its id, a unique beginning of it, or `last`; without it, the newest ones
+    pub(crate) run: Option<String>,
 }
 
 #[derive(Debug, Args)]

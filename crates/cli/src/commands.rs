@@ -27,6 +27,7 @@ mod messages;
 mod outcomes;
 mod override_run;
 mod plan;
+mod play;
 mod playbook_file;
 mod replay;
 mod resume;
@@ -54,6 +55,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     match arguments.command {
         Command::Run(run) => block_on(run::run(&run, shared, ui)),
         Command::Check(check) => check::check(&check, ui),
+        Command::Play(play) => block_on(play::play(&play, shared, ui)),
         Command::Plan(plan) => plan::plan(&plan, ui),
         Command::Agent(agent) => block_on(agent::agent(&agent, shared, ui)),
         Command::Artifacts(artifacts) => block_on(artifacts::artifacts(&artifacts, shared, ui)),

@@ -95,8 +95,7 @@ fn a_file_of_another_kind_is_named_in_one_sentence() {
         (["test", "p.yaml"], "this is a playbook, not a test file", "escrow check p.yaml"),
         (["run", "p.test.yaml"], "this is a test file, not a playbook", "escrow test p.test.yaml"),
         (["check", "p.test.yaml"], "this is a test file, not a playbook", "escrow test p.test.yaml"),
-        (["run", "c.yaml"], "this is a chain, not a playbook", "this version has no chains"),
-        (["check", "c.yaml"], "this is a chain, not a playbook", "this version has no chains"),
+        (["run", "c.yaml"], "this is a chain, not a playbook", "escrow chain define c.yaml"),
         (["test", "c.yaml"], "this is a chain, not a test file", "`playbook` and `tests`"),
     ] {
         let done = desk.escrow(&arguments);

@@ -190,6 +190,8 @@ impl Scope for StartView<'_> {
         match name {
             "inputs" => Some(ScopeValue::Json(self.inputs)),
             "event" => Some(ScopeValue::Object(&self.event)),
+            // The plan of a playbook cannot name it.
+            "trigger" => Some(ScopeValue::Object(&self.event)),
             "env" => Some(ScopeValue::Object(self)),
             "filesChanged" => Some(ScopeValue::Json(&around.files.as_ref()?.0)),
             "filesCount" => Some(ScopeValue::Json(&around.files.as_ref()?.1)),

@@ -24,6 +24,7 @@ mod message;
 mod nested;
 pub mod outcome;
 mod plan;
+mod play;
 mod reads;
 mod reason;
 mod request;
@@ -73,6 +74,7 @@ pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
     InputKind, Inputs, Need, Plan, Reconcile, Safety, Tree,
 };
+pub use play::Play;
 pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, FireCode, InvocationCode, Reason, ReasonCode};
 pub use request::Request;

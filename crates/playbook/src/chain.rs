@@ -87,7 +87,8 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         return None;
     }
     shape::validate_chain(&root, found);
-    let steps = steps::decode(&root, found);
+    let trigger = root.get("trigger").and_then(|node| trigger::decode(node, found));
+    let steps = steps::decode(&root, file.references, found);
     if let Some(beyond) =
         root.get("steps").and_then(|steps| steps.list()).and_then(|steps| steps.get(STEPS_MAX))
     {
@@ -99,13 +100,21 @@ fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {
         return None;
     }
     if steps.is_empty() {
+        if let Some(entry) =
+            root.entry("steps").filter(|entry| entry.value.list().is_some_and(<[_]>::is_empty))
+        {
+            found.push(
+                Problem::new("E0138", entry.key_span.clone(), "the chain has no steps")
+                    .label("no step to run")
+                    .help("add a step: `- skill: NAME`, or `- action: shell`"),
+            );
+        }
         return None;
     }
-    for step in &steps {
+    for step in steps.iter().filter(|step| step.is_sound) {
         shape::validate_check(&step.check, file.catalog, found);
     }
     let mut decoded = decode::decode(&as_playbook(&root, &steps), file, found)?;
-    let trigger = root.get("trigger").and_then(|node| trigger::decode(node, found));
     let concurrency =
         root.get("concurrency").and_then(|word| word.string()).and_then(ChainConcurrency::parse);
     let max_depth =

@@ -154,6 +154,10 @@ impl Diagnostics {
         self.problems.iter().any(|problem| problem.code == "E0135" && problem.span.start == span.start)
     }
 
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.errors > 0
     }

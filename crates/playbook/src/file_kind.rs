@@ -62,6 +62,23 @@ pub(crate) fn is_chain(root: &Node) -> bool {
     kind_of(root).is_some_and(|(kind, _)| kind == FileKind::Chain)
 }
 
+/// Whether its keys tell that a file is a show.
+pub(crate) fn is_show(root: &Node) -> bool {
+    kind_of(root).is_some_and(|(kind, _)| kind == FileKind::Show)
+}
+
+/// The problem of a file that is certainly something else than a show.
+pub(crate) fn not_a_show(root: &Node, file: &str) -> Option<Problem> {
+    let (kind, span) = kind_of(root)?;
+    let help = match kind {
+        FileKind::Show => return None,
+        FileKind::Playbook => format!("run it with `escrow run {file}`, or name it in `playbook` of a play"),
+        FileKind::Chain => format!("activate it with `escrow chain define {file}`"),
+        FileKind::Tests | FileKind::Rules | FileKind::Outcome => "a show has `plays`".to_owned(),
+    };
+    Some(problem(kind, span, "not a show", help))
+}
+
 /// The problem of a file that is certainly something else than a chain.
 pub(crate) fn not_a_chain(root: &Node, file: &str) -> Option<Problem> {
     let (kind, span) = kind_of(root)?;
@@ -85,7 +102,7 @@ pub(crate) fn not_a_playbook(root: &Node, file: &str) -> Option<Problem> {
             format!("judge a value by it with `escrow rules check {file}`, or name it in `rules` of a check")
         }
         FileKind::Chain => format!("activate it with `escrow chain define {file}`"),
-        FileKind::Show => "this version has no shows; a chain runs playbooks one after another".to_owned(),
+        FileKind::Show => format!("run it with `escrow play run {file}`"),
         FileKind::Outcome => "store it with `escrow outcomes add`".to_owned(),
     };
     Some(problem(kind, span, "not a playbook", help))

@@ -25,6 +25,14 @@ pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
+/// The JSON Schema of shows.
+pub fn show_schema() -> Value {
+    let mut schema = table_schema(&keys::SHOW, &[]);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Escrow show");
+    schema
+}
+
 /// The JSON Schema of chains.
 pub fn chain_schema() -> Value {
     let mut schema = table_schema(&keys::CHAIN, &[]);

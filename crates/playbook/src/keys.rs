@@ -3,9 +3,11 @@
 
 mod chain;
 mod profile;
+mod show;
 
 pub(crate) use chain::{CHAIN, STEP};
 pub(crate) use profile::{BUDGET, PROFILE};
+pub(crate) use show::{PLAY, SHOW};
 
 /// The keys that one kind of map may have.
 #[derive(Debug)]
@@ -507,6 +509,8 @@ const TABLES: &[&KeyTable] = &[
     &BACKOFF,
     &CHAIN,
     &STEP,
+    &SHOW,
+    &PLAY,
 ];
 
 /// The names of all keys, and the words that they take.

@@ -25,6 +25,7 @@ mod report;
 mod resolve;
 mod rules;
 mod shape;
+mod show;
 mod size;
 mod source;
 mod suggest;
@@ -35,7 +36,7 @@ mod yaml;
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.
 pub use decode::{AGENT_PROVIDER, AI_PROVIDER, HARNESS_NAMES, suggest_agent};
 pub use preview::{EffectPreview, Guard, GuardKind, Precaution, Preview, Question, QuestionKind, preview};
-pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, RulesFile};
+pub use references::{AgentLookup, NestedError, NoReferences, NotifyTarget, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;
 
@@ -47,8 +48,9 @@ pub use test_file::{
     TestInput, TestMessage, TestReading, read_tests,
 };
 
-// Chains.
+// Chains and shows.
 pub use chain::{ScheduleClock, TriggerReading, chain_definition, is_chain, read_chain, read_trigger};
+pub use show::{is_show, read_show};
 
 // Diagnostics, and how a terminal shows them.
 pub use codes::{Code, DIAGNOSTICS, page};
@@ -60,7 +62,7 @@ pub use check_lines::{check_lines, playbook_name};
 pub use duration::parse_duration;
 pub use helps::{every_help, every_word};
 pub use json::yaml_to_json;
-pub use json_schema::{chain_schema, json_schema, profile_schema, rules_schema, test_schema};
+pub use json_schema::{chain_schema, json_schema, profile_schema, rules_schema, show_schema, test_schema};
 pub use suggest::nearest;
 
 use std::rc::Rc;

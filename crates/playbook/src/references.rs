@@ -57,6 +57,11 @@ pub trait ReferenceResolver {
         Ok(None)
     }
 
+    /// Whom `notify` tells where a step does not say; or why the settings cannot be read.
+    fn notify(&self) -> Result<Option<NotifyTarget>, String> {
+        Ok(None)
+    }
+
     /// The rules file that a name refers to.
     fn rules_file(&self, _name: &str) -> Option<RulesFile> {
         None
@@ -69,6 +74,16 @@ pub struct NestedError {
     pub reason: String,
     /// The errors of its file, each with the text that it points into.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// How people are told, as the settings of the project have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotifyTarget {
+    Webhook(String),
+    /// A script for the shell.
+    Script(String),
+    /// A program and its arguments.
+    Argv(Vec<String>),
 }
 
 /// A rules file that exists: its text, or why it cannot be read.

@@ -35,6 +35,11 @@ pub(crate) fn validate_chain(file: &Node, found: &mut Diagnostics) {
     ShapeValidator { catalog: &[], found }.map(file, &keys::CHAIN, file.span.clone());
 }
 
+/// Validates a show. Its plays are validated as the checks that they become, too.
+pub(crate) fn validate_show(file: &Node, found: &mut Diagnostics) {
+    ShapeValidator { catalog: &[], found }.map(file, &keys::SHOW, file.span.clone());
+}
+
 /// Validates a check that was synthesised from other keys of the file.
 pub(crate) fn validate_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut Diagnostics) {
     ShapeValidator { catalog, found }.check(entry);

@@ -23,6 +23,7 @@ pub(crate) const PLAYBOOK: ProviderSpec = ProviderSpec {
     keys: &[
         KeySpec { name: "playbook", kind: KeyKind::Plain, required: true },
         KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
+        KeySpec { name: "dir", kind: KeyKind::Text, required: false },
     ],
     mutates: Mutates::AsNested,
     home: Home::Runtime,

@@ -112,6 +112,11 @@ impl<'a> NestedLoader<'a> {
         self.load_as(Search::Skill, path, bytes, current)
     }
 
+    /// Reads a show, whose plays and gates name playbooks.
+    pub(crate) fn load_show(&self, path: &Path, bytes: &[u8], current: &Path) -> Reading {
+        self.load_as(Search::Play, path, bytes, current)
+    }
+
     fn load_as(&self, search: Search, path: &Path, bytes: &[u8], current: &Path) -> Reading {
         let compile = || self.compile(search, path, bytes, current);
         let mut reading = compile();
@@ -188,6 +193,7 @@ impl<'a> NestedLoader<'a> {
         match search {
             Search::Nested => escrow_playbook::read_bytes(bytes, &file, &catalog(), &references),
             Search::Skill => escrow_playbook::read_chain(bytes, &file, &catalog(), &references),
+            Search::Play => escrow_playbook::read_show(bytes, &file, &catalog(), &references),
         }
     }
 
@@ -207,6 +213,9 @@ impl<'a> NestedLoader<'a> {
             Search::Nested => {
                 find(name, folder, self.directory).ok_or_else(|| format!("file `{name}` not found"))?
             }
+            Search::Play => find(name, folder, self.directory)
+                .or_else(|| find_skill(name, folder, self.directory))
+                .ok_or_else(|| format!("file `{name}` not found"))?,
             Search::Skill => find_skill(name, folder, self.directory).ok_or_else(|| {
                 format!("no playbook `{name}` in `.escrow/playbooks/`, in `playbooks/` or beside the chain")
             })?,

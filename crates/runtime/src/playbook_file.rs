@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, HarnessFacts, Inputs};
 use escrow_playbook::{
-    AgentLookup, Diagnostic, NestedError, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX,
-    read_agent,
+    AgentLookup, Diagnostic, NestedError, NotifyTarget, Reading, ReferenceResolver, RulesFile, Severity,
+    TEXT_BYTES_MAX, read_agent,
 };
 use serde_json::Value;
 
@@ -49,6 +49,12 @@ pub fn read_chain(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Re
     NestedLoader::new(directories.commands).load_chain(path, bytes, directories.current)
 }
 
+/// Reads a show from the bytes of its file, with the playbooks of its plays and gates. They are searched as nested playbooks
+/// are, then as the steps of a chain.
+pub fn read_show(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Reading {
+    NestedLoader::new(directories.commands).load_show(path, bytes, directories.current)
+}
+
 /// The playbook of one check that gives a task to an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
     let loader = NestedLoader::new(directory);
@@ -78,6 +84,8 @@ pub(crate) enum Search {
     Nested,
     /// Named by a step of a chain.
     Skill,
+    /// Named by a play of a show.
+    Play,
 }
 
 /// How many files of a folder are read to find a playbook by its `name`.
@@ -186,6 +194,17 @@ impl ReferenceResolver for FileReferences<'_> {
         let path = std::env::var_os("PATH");
         let first = first_installed(path.as_deref(), self.directory);
         Ok(first.map(|first| first.spec().name.to_owned()))
+    }
+
+    fn notify(&self) -> Result<Option<NotifyTarget>, String> {
+        let directory = std::path::absolute(self.directory).unwrap_or_else(|_| self.directory.to_owned());
+        let Ok(Some(state)) = project::nearest(&directory) else { return Ok(None) };
+        let settings = config::settings(&state).map_err(|error| error.to_string())?;
+        Ok(settings.notify.map(|notify| match notify {
+            config::Notify::Webhook(url) => NotifyTarget::Webhook(url),
+            config::Notify::Script(script) => NotifyTarget::Script(script),
+            config::Notify::Argv(words) => NotifyTarget::Argv(words),
+        }))
     }
 
     fn rules_file(&self, name: &str) -> Option<RulesFile> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use escrow_model::Event;
 use escrow_store::{Mode, Store};
@@ -34,9 +35,28 @@ impl StoreKind {
 pub struct Settings {
     pub seed: u64,
     pub runs: u64,
+    /// The first case.
+    pub first: u64,
     pub store: StoreKind,
     pub jobs: usize,
+    pub observer: fn(Progress),
 }
+
+/// What an observer is told while cases are played.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    Played(u64),
+    /// This case failed. Cutting it down may take long.
+    Failed(u64),
+    /// This case is still being played since the last look.
+    Slow(u64),
+}
+
+/// How long a case may take before an observer is told.
+const SLOW: Duration = Duration::from_secs(20);
+
+/// After how many runs an observer is told.
+const PROGRESS_RUNS: u64 = 10_000;
 
 /// The results of all cases.
 #[derive(Debug, Default)]
@@ -61,26 +81,52 @@ pub struct Failure {
 
 /// Plays as many runs as were ordered; plans that do not load are passed over.
 pub fn simulate(settings: &Settings) -> Found {
-    let next = AtomicU64::new(0);
+    let next = AtomicU64::new(settings.first);
     let played = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
+    let at: Vec<AtomicU64> = (0..settings.jobs.max(1)).map(|_| AtomicU64::new(0)).collect();
     let found = std::thread::scope(|scope| {
-        let work = || {
+        let work = |at: &AtomicU64| {
             let mut found = Found::default();
             while !stop.load(Ordering::Relaxed) && played.load(Ordering::Relaxed) < settings.runs {
                 let from = next.fetch_add(BATCH, Ordering::Relaxed);
-                found.batch(settings, from, &played);
+                found.batch(settings, from, &played, at);
                 if found.failure.is_some() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
+            at.store(NONE, Ordering::Relaxed);
             found
         };
-        let threads: Vec<_> = (0..settings.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = at.iter().map(|at| scope.spawn(move || work(at))).collect();
+        watch(&at, settings.observer);
         let found = threads.into_iter().filter_map(|thread| thread.join().ok());
         found.fold(Found::default(), Found::and)
     });
     Found { failure: found.failure.map(|failure| cut_down(settings, failure)), ..found }
+}
+
+/// No case is being played any more.
+const NONE: u64 = u64::MAX;
+
+/// Tells of cases that take long, until every thread has ended.
+fn watch(at: &[AtomicU64], observer: fn(Progress)) {
+    let look = || -> Vec<u64> { at.iter().map(|at| at.load(Ordering::Relaxed)).collect() };
+    let mut before = look();
+    let mut since = Instant::now();
+    while before.iter().any(|case| *case != NONE) {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = look();
+        if since.elapsed() < SLOW {
+            if now.iter().all(|case| *case == NONE) {
+                return;
+            }
+            continue;
+        }
+        let same = now.iter().zip(&before).filter(|(now, before)| now == before && **now != NONE);
+        same.for_each(|(case, _)| observer(Progress::Slow(*case)));
+        (before, since) = (now, Instant::now());
+    }
 }
 
 /// Plays one case in memory, and tells everything; true when nothing is wrong with it.
@@ -99,7 +145,7 @@ fn cut_down(settings: &Settings, failure: Failure) -> Failure {
 }
 
 impl Found {
-    fn batch(&mut self, settings: &Settings, from: u64, played: &AtomicU64) {
+    fn batch(&mut self, settings: &Settings, from: u64, played: &AtomicU64, at: &AtomicU64) {
         let mut cases = Cases::new(settings.seed);
         let directory = match settings.store {
             StoreKind::Memory => None,
@@ -114,12 +160,18 @@ impl Found {
         };
         for number in from..from + BATCH {
             let Some(case) = cases.case(number) else { continue };
-            if played.fetch_add(1, Ordering::Relaxed) >= settings.runs {
+            let before = played.fetch_add(1, Ordering::Relaxed);
+            if before >= settings.runs {
                 return;
             }
+            if before > 0 && before.is_multiple_of(PROGRESS_RUNS) {
+                (settings.observer)(Progress::Played(before));
+            }
+            at.store(number, Ordering::Relaxed);
             let outcome = play_safely(&case, &backend);
             self.count(&outcome);
             if outcome.problem.is_some() {
+                (settings.observer)(Progress::Failed(number));
                 self.failure = Some(Failure { number, report: report(&case, &outcome) });
                 return;
             }

@@ -35,7 +35,7 @@ mod shrink;
 mod tables;
 mod world;
 
-pub use batch::{Failure, Found, Settings, StoreKind, one, simulate};
+pub use batch::{Failure, Found, Progress, Settings, StoreKind, one, simulate};
 pub use case::{Case, Cases};
 pub use fires::{FiresPlayed, play_fires};
 pub use memory::StoreBackend;

@@ -1,17 +1,20 @@
-//! `simulate --seed N --runs N [--store memory|sqlite] [--case N] [--jobs N]`, or `simulate --fires N [--seed N]`
+//! `simulate --seed N --runs N [--store memory|sqlite] [--jobs N] [--first N] [--case N]`, or
+//! `simulate --fires N [--seed N]`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it says what it found")]
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use escrow_simulator::{Settings, StoreKind, one, play_fires, simulate};
+use escrow_simulator::{Progress, Settings, StoreKind, one, play_fires, simulate};
 
-const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--case N]
+const USAGE: &str =
+    "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--first N] [--case N]
        simulate --fires N [--seed N]
 
   --seed N    where chance begins (1)
   --runs N    how many runs to simulate (10000)
+  --first N   the case to begin with (0)
   --store S   memory, or sqlite with real files below $TMPDIR
   --jobs N    how many at once (the cores)
   --case N    play this one alone, and tell everything about it
@@ -108,7 +111,8 @@ fn fires(words: &[String]) -> ExitCode {
 
 fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64>), String> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = Settings { seed: 1, runs: 10_000, store: StoreKind::Memory, jobs };
+    let mut settings =
+        Settings { seed: 1, runs: 10_000, first: 0, store: StoreKind::Memory, jobs, observer: tell };
     let mut case = None;
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("`{word}` wants a value"))?;
@@ -116,6 +120,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64
         match word.as_str() {
             "--seed" => settings.seed = number()?,
             "--runs" => settings.runs = number()?,
+            "--first" => settings.first = number()?,
             "--jobs" => settings.jobs = usize::try_from(number()?).unwrap_or(1).clamp(1, 256),
             "--case" => case = Some(number()?),
             "--store" => {
@@ -129,4 +134,12 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64
         }
     }
     Ok((settings, case))
+}
+
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Played(runs) => eprintln!("{runs} runs played"),
+        Progress::Slow(case) => eprintln!("case {case} is still being played"),
+        Progress::Failed(case) => eprintln!("case {case} fails; it is being cut down"),
+    }
 }

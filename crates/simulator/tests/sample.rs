@@ -16,13 +16,15 @@ fn nothing_is_wrong(found: &Found, runs: u64) {
 
 #[test]
 fn runs_in_memory_keep_every_promise() {
-    let settings = Settings { seed: 2, runs: 2_000, store: StoreKind::Memory, jobs: 2 };
+    let settings =
+        Settings { seed: 2, runs: 2_000, first: 0, store: StoreKind::Memory, jobs: 2, observer: |_| {} };
     nothing_is_wrong(&simulate(&settings), settings.runs);
 }
 
 #[test]
 fn runs_on_sqlite_keep_every_promise() {
-    let settings = Settings { seed: 3, runs: 128, store: StoreKind::Sqlite, jobs: 2 };
+    let settings =
+        Settings { seed: 3, runs: 128, first: 0, store: StoreKind::Sqlite, jobs: 2, observer: |_| {} };
     nothing_is_wrong(&simulate(&settings), settings.runs);
 }
 

@@ -22,6 +22,7 @@ pub struct RunFilter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunKinds {
     Playbooks,
+    Shows,
     /// Also those of chains and shows.
     #[default]
     All,

@@ -14,8 +14,8 @@ use escrow_expr::Scope;
 #[derive(Debug)]
 pub struct Condition {
     expression: Template,
-    /// Where the expression begins in the source.
-    offset: usize,
+    /// With the spans of the whole source.
+    reads: Vec<TemplateRead>,
 }
 
 /// A read of a condition, and what it gave.
@@ -49,11 +49,17 @@ impl Condition {
             None => (source, 0),
         };
         let expression = Template::parse_expression(inner).map_err(|error| error.moved(offset))?;
-        Ok(Condition { expression, offset })
+        let moved = |read: &TemplateRead| TemplateRead {
+            span: read.span.start + offset..read.span.end + offset,
+            ..read.clone()
+        };
+        let reads = expression.reads().iter().map(moved).collect();
+        Ok(Condition { expression, reads })
     }
 
+    /// Every free name with its literal members, in source order.
     pub fn reads(&self) -> &[TemplateRead] {
-        self.expression.reads()
+        &self.reads
     }
 
     /// Whether the value is truthy in Jinja: false, null, 0 and empty values are not. A condition over an absent value
@@ -88,8 +94,7 @@ impl Condition {
                 Some(value) => to_json(&value, &budget, 0).map_or(SeenValue::Undefined, SeenValue::Json),
                 None => SeenValue::Undefined,
             };
-            let span = read.span.start + self.offset..read.span.end + self.offset;
-            SeenRead { source: read.to_string(), span, value }
+            SeenRead { source: read.to_string(), span: read.span.clone(), value }
         });
         seen.collect()
     }

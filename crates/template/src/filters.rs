@@ -170,6 +170,7 @@ const PRIVATE: &[(&str, Run)] = &[
     ("escrow_defined", operators::defined),
     ("escrow_greater", operators::greater),
     ("escrow_greater_or_equal", operators::greater_or_equal),
+    ("escrow_in", operators::is_in),
     ("escrow_indexed", operators::indexed),
     ("escrow_less", operators::less),
     ("escrow_less_or_equal", operators::less_or_equal),

@@ -38,6 +38,7 @@ pub fn run_summary(run: &Run) -> Value {
     let mut document = json!({
         "id": options.run,
         "playbook": run.plan_of().name,
+        "kind": run.plan_of().kind.as_str(),
         "title": run.title(),
         "inputs": run.inputs(),
         "event": options.event_object(),
@@ -59,6 +60,7 @@ pub fn run_row(row: &RunRow, payload: Map<String, Value>) -> Value {
     let mut document = json!({
         "id": row.id,
         "playbook": row.playbook,
+        "kind": row.kind,
         "title": row.title,
         "inputs": row.inputs,
         "event": row.event.as_deref().map(|name| event_object(name, payload)),

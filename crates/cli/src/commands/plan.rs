@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::terminal::{Paint, Ui, count, duration_words, printable};
 
 pub(crate) fn plan(arguments: &PlanArguments, ui: &Ui) -> Result<Exit, Error> {
-    let playbook = playbook_file::load(&arguments.file, &directory(None)?, ui)?;
+    let playbook = playbook_file::load_any(&arguments.file, &directory(None)?, ui)?;
     let preview = preview(&playbook.plan);
     match ui.output() {
         Output::Human => ui.page(&page(&preview, ui.page)),

@@ -14,7 +14,7 @@ pub(crate) fn load(path: &Path, directory: &Path, ui: &Ui) -> Result<LoadedPlayb
     Ok(playbook)
 }
 
-/// The same for a file that may also be a chain.
+/// The same for a file that may also be a chain or a show.
 pub(crate) fn load_any(path: &Path, directory: &Path, ui: &Ui) -> Result<LoadedPlaybook, Error> {
     let playbook = playbooks::load_any(path, directory)?;
     show(&playbook.warnings, ui);

@@ -18,7 +18,7 @@ use crate::session;
 use crate::terminal::{Ui, show_comparison, show_comparisons};
 
 pub(crate) async fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
-    let plan = Arc::new(playbook_file::load(&arguments.with, &directory(None)?, ui)?.plan);
+    let plan = Arc::new(playbook_file::load_any(&arguments.with, &directory(None)?, ui)?.plan);
     let queries = session::app(shared, ui)?.queries()?;
     let rows = match (&arguments.run, arguments.last) {
         (Some(name), _) => vec![queries.run(name).await?],

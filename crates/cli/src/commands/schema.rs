@@ -17,6 +17,7 @@ pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exi
         "rules" => escrow_playbook::rules_schema(),
         "agent" => escrow_playbook::profile_schema(),
         "test" => escrow_playbook::test_schema(),
+        "show" => escrow_playbook::show_schema(),
         kind => kind_schema(kind)?,
     };
     // A schema is JSON in every format; people get it indented.
@@ -42,7 +43,7 @@ fn kind_schema(name: &str) -> Result<Value, Error> {
             let own = outcome_kinds::names(&folders);
             let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
             let known: Vec<&str> =
-                ["playbook", "chain", "rules", "agent", "test"].into_iter().chain(kinds).collect();
+                ["playbook", "chain", "show", "rules", "agent", "test"].into_iter().chain(kinds).collect();
             Err(Error::author("usage", format!("there is no schema called `{name}`"))
                 .help(format!("one of {}", known.join(", "))))
         }

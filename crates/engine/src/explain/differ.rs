@@ -136,9 +136,16 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
 pub(super) fn differences(explanation: &Explanation, wanted: bool) -> Vec<String> {
     let source = explanation.source.as_str();
     match explanation.parts.as_slice() {
-        [whole] => part(source, whole, wanted),
+        // Of a condition in Jinja the parts are reads; one of them is the whole only if nothing is around it.
+        [whole] if is_whole(source, whole) => part(source, whole, wanted),
         _ => vec![format!("`{}` is {}; it would have to be {wanted}", source.trim(), explanation.result)],
     }
+}
+
+fn is_whole(source: &str, part: &Part) -> bool {
+    let is_jinja = source.trim_start().starts_with("{{");
+    let bare = source.trim().trim_start_matches('{').trim_end_matches('}').trim();
+    !is_jinja || source.get(part.span.clone()).is_some_and(|text| text.trim() == bare)
 }
 
 fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {

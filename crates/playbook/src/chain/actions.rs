@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::references::{NotifyTarget, ReferenceResolver};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
 
@@ -150,7 +151,7 @@ const ACTIONS: &[Action] = &[
             ("command", "exec"),
             ("allow_private", "allow_private"),
         ],
-        needs: &[&["message"], &["url", "webhook", "command"]],
+        needs: &[&["message"]],
     },
 ];
 
@@ -172,12 +173,20 @@ pub(super) fn is_github(action: &str) -> bool {
 }
 
 /// Translates `with` of an action. Problems are reported where the file has them.
-pub(super) fn translate(name: &Entry, with: Option<&Entry>, found: &mut Diagnostics) -> Translated {
+pub(super) fn translate(
+    name: &Entry,
+    with: Option<&Entry>,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Translated {
     let mut translated = Translated { entries: Vec::new(), verdict: None };
     let Some(action) = name.value.string().and_then(|name| ACTIONS.iter().find(|one| one.name == name))
     else {
         return translated;
     };
+    if with.is_some_and(|with| with.value.map().is_none()) {
+        return translated;
+    }
     let given = with.and_then(|with| with.value.map()).unwrap_or_default();
     let mut used: Vec<(&str, &Entry)> = Vec::new();
     for entry in given {
@@ -224,8 +233,12 @@ pub(super) fn translate(name: &Entry, with: Option<&Entry>, found: &mut Diagnost
             key => entries.push(Entry { key: key.to_owned(), ..(*entry).clone() }),
         }
     }
+    if action.name == "notify" && !used.iter().any(|(key, _)| ["url", "exec"].contains(key)) {
+        entries.extend(told_by_default(name, references, found));
+    }
     if let Some((_, message)) = used.iter().find(|(key, _)| *key == MESSAGE) {
-        if used.iter().any(|(key, _)| *key == "exec") {
+        let runs_program = entries.iter().any(|entry| entry.key == "exec");
+        if runs_program || used.iter().any(|(key, _)| *key == "exec") {
             provider = "command";
             entries.push(Entry { key: "stdin".to_owned(), ..(*message).clone() });
         } else {
@@ -239,6 +252,33 @@ pub(super) fn translate(name: &Entry, with: Option<&Entry>, found: &mut Diagnost
     entries.push(at("criticality", "external"));
     translated.entries = entries;
     translated
+}
+
+/// Whom the settings of the project name, where the step names nobody.
+fn told_by_default(name: &Entry, references: &dyn ReferenceResolver, found: &mut Diagnostics) -> Vec<Entry> {
+    let why = match references.notify() {
+        Ok(Some(NotifyTarget::Webhook(url))) => {
+            // It is the operator's word, who may name a server of their own.
+            let private = Entry { key: "allow_private".to_owned(), ..text_entry("", name, "") };
+            let private = Entry { value: Rc::new(Node::bool_at(name.value.span.clone(), true)), ..private };
+            return vec![text_entry("url", name, &url), private];
+        }
+        Ok(Some(NotifyTarget::Script(script))) => return vec![text_entry("exec", name, &script)],
+        Ok(Some(NotifyTarget::Argv(words))) => {
+            let span = name.value.span.clone();
+            let words = words.into_iter().map(|word| Rc::new(Node::text_at(span.clone(), word)));
+            let value = Rc::new(Node::list_at(span.clone(), words.collect()));
+            return vec![Entry { key: "exec".to_owned(), key_span: span, value }];
+        }
+        Ok(None) => "no `[notify]` in `.escrow/config.toml`".to_owned(),
+        Err(why) => why,
+    };
+    found.push(
+        Problem::new("E0106", name.value.span.clone(), "`notify` has nobody to tell")
+            .label(why)
+            .help("add `url: …` or `command: …` to `with`, or `[notify]` to `.escrow/config.toml`"),
+    );
+    Vec::new()
 }
 
 fn unknown(action: &Action, entry: &Entry, found: &mut Diagnostics) {

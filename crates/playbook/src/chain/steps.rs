@@ -6,6 +6,7 @@ use std::rc::Rc;
 use escrow_model::{Step, StepWork};
 
 use super::actions::{self, Translated};
+use crate::ReferenceResolver;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Entry, Node};
 
@@ -17,6 +18,8 @@ pub(super) struct DraftStep {
     pub(super) condition: Option<Entry>,
     /// The outcome that an action hands over.
     pub(super) verdict: Option<Rc<Node>>,
+    /// Nothing was reported about its work, so its check can be validated as one.
+    pub(super) is_sound: bool,
 }
 
 /// The keys of a step that its check has under the same name.
@@ -24,10 +27,15 @@ const SHARED: &[&str] =
     &["timeout", "requires_approval", "env", "idempotent", "reconcile", "effect_key", "secrets"];
 
 /// The steps of a file whose shape was checked. One without work is left out, and reported.
-pub(super) fn decode(root: &Node, found: &mut Diagnostics) -> Vec<DraftStep> {
+pub(super) fn decode(
+    root: &Node,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Vec<DraftStep> {
     let mut taken = BTreeSet::new();
     let items = root.get("steps").and_then(|steps| steps.list()).unwrap_or_default();
-    let steps: Vec<DraftStep> = items.iter().filter_map(|item| step(item, &mut taken, found)).collect();
+    let steps: Vec<DraftStep> =
+        items.iter().filter_map(|item| step(item, &mut taken, references, found)).collect();
     let mut names: Vec<(&str, &Node)> = Vec::new();
     for item in items {
         let Some(node) = item.get("name") else { continue };
@@ -45,8 +53,14 @@ pub(super) fn decode(root: &Node, found: &mut Diagnostics) -> Vec<DraftStep> {
     steps
 }
 
-fn step(item: &Node, taken: &mut BTreeSet<String>, found: &mut Diagnostics) -> Option<DraftStep> {
+fn step(
+    item: &Node,
+    taken: &mut BTreeSet<String>,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Option<DraftStep> {
     item.map()?;
+    let before = found.errors();
     let (work_entry, work, mut entries, verdict) = match (item.entry("skill"), item.entry("action")) {
         (Some(skill), Some(action)) => {
             found.push(
@@ -71,7 +85,13 @@ fn step(item: &Node, taken: &mut BTreeSet<String>, found: &mut Diagnostics) -> O
         }
         (None, Some(action)) => {
             let name = action.value.string()?.to_owned();
-            let Translated { entries, verdict } = actions::translate(action, item.entry("with"), found);
+            // The key table has reported an unknown action.
+            let is_known = super::ACTION_NAMES.contains(&name.as_str());
+            if !is_known {
+                return None;
+            }
+            let Translated { entries, verdict } =
+                actions::translate(action, item.entry("with"), references, found);
             (action, StepWork::Action(name), entries, verdict)
         }
     };
@@ -96,7 +116,9 @@ fn step(item: &Node, taken: &mut BTreeSet<String>, found: &mut Diagnostics) -> O
         value: Rc::new(Node::map_at(item.span.clone(), entries)),
     };
     let step = Step { name, work, condition: None };
-    Some(DraftStep { check, step, condition: item.entry("condition").cloned(), verdict })
+    let is_with_a_map = item.get("with").is_none_or(|with| with.map().is_some());
+    let is_sound = found.errors() == before && is_with_a_map;
+    Some(DraftStep { check, step, condition: item.entry("condition").cloned(), verdict, is_sound })
 }
 
 fn of_skill(skill: &Entry, item: &Node) -> Vec<Entry> {

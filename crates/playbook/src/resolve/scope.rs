@@ -194,7 +194,9 @@ impl ScopeValidator<'_> {
         let span = span_within(self.text, &used.node, &mention.span);
         let names = || {
             let named = self.drafts.iter().filter_map(|draft| draft.check.step.as_ref()?.name.as_deref());
-            named.collect::<Vec<_>>()
+            let mut named = named.collect::<Vec<_>>();
+            named.dedup();
+            named
         };
         let count = self.drafts.len();
         let wrong = |message: String, label: &str, help: String| {
@@ -293,7 +295,8 @@ impl ScopeValidator<'_> {
     }
 
     fn before_checks(&mut self, used: &Use, name: &str, span: Range<usize>) {
-        let all: Vec<String> = NAMES_AT_START.iter().map(|name| format!("`{name}`")).collect();
+        let known = if self.plan.kind.chain().is_some() { &["trigger", "env"] } else { NAMES_AT_START };
+        let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
         self.found.push(
             Problem::new("E0116", span, format!("`{}` reads `{name}` before any check has run", used.key))
                 .label("rendered when the run starts")

@@ -63,6 +63,13 @@ impl Node {
         Node::new(span, Content::Scalar(scalar))
     }
 
+    /// A synthesised boolean, attributed to a span of the file.
+    pub(crate) fn bool_at(span: Range<usize>, value: bool) -> Node {
+        let scalar =
+            Scalar { text: value.to_string(), value: ScalarValue::Bool(value), style: ScalarStyle::Plain };
+        Node::new(span, Content::Scalar(scalar))
+    }
+
     /// A synthesised map, attributed to a span of the file.
     pub(crate) fn map_at(span: Range<usize>, entries: Vec<Entry>) -> Node {
         Node::new(span, Content::Map(entries))

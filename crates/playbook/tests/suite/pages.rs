@@ -24,6 +24,20 @@ fn read(example: &str, page: &str) -> (Vec<Diagnostic>, bool) {
         let reading = read_profile(example.as_bytes(), "reviewer.md", "reviewer");
         return (reading.diagnostics, reading.profile.is_some());
     }
+    // A page about triggers shows the trigger alone.
+    let chain = match example.starts_with("trigger:") {
+        true => format!("{example}steps:\n  - {{ action: shell, with: {{ exec: make }} }}\n"),
+        false => example.to_owned(),
+    };
+    if escrow_playbook::is_chain(chain.as_bytes()) {
+        let reading = escrow_playbook::read_chain(
+            chain.as_bytes(),
+            "example.yaml",
+            support::CATALOG,
+            &support::Project,
+        );
+        return (reading.diagnostics, reading.plan.is_some());
+    }
     let reading = escrow_playbook::read(example, "example.yaml", support::CATALOG, &support::Project);
     (reading.diagnostics, reading.plan.is_some())
 }

@@ -30,6 +30,7 @@ const ROWS_OF_RUN: &[RowsOfRun] = &[
     RowsOfRun { table: "waits", condition: "run = ?1", shared: &[] },
     RowsOfRun { table: "warnings", condition: "run = ?1", shared: &[] },
     RowsOfRun { table: "artifacts", condition: "run_id = ?1", shared: &[] },
+    RowsOfRun { table: "chain_runs", condition: "id = ?1", shared: &[] },
 ];
 
 /// Every table, derived from all journals. They must be intact.

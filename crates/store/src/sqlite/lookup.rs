@@ -32,6 +32,7 @@ impl Store {
         narrow("started_at >= ?", filter.since.map(integer));
         match filter.kinds {
             RunKinds::All => {}
+            RunKinds::Shows => narrow("kind = ?", Some(Value::Text("show".to_owned()))),
             RunKinds::Playbooks => narrow("kind = ?", Some(Value::Text("playbook".to_owned()))),
         }
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));

@@ -166,7 +166,7 @@ fn a_hundred_thousand_runs_are_looked_through_in_a_moment() {
     house.tamper(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
          INSERT INTO runs SELECT 'r_x' || i, 'book ' || (i % 40), status, 'run.failed.check_failed', reason_summary,
-             reason_evidence, invocation_id, event, root, concurrency_group, depth, safe_mode, directory, artifacts_directory,
+             reason_evidence, invocation_id, event, root, concurrency_group, depth, kind, outermost, safe_mode, directory, artifacts_directory,
              artifacts_status, last_message_by, overridden, request,
              CASE WHEN i % 3 = 0 THEN 'failed' END, 'check c' || (i % 5), started_at, 10000 + i, title, inputs, payload
          FROM n JOIN runs ON runs.id = 'r_a'",

@@ -39,7 +39,7 @@ pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
             budget.charge_walk(right)?;
             Ok(Value::from(left.try_iter()?.chain(right.try_iter()?).collect::<Vec<_>>()))
         }
-        (ValueKind::Number, ValueKind::Number) => number_operation("a + b", left, right),
+        (ValueKind::Number, ValueKind::Number) => plain_operation("a + b", left, right),
         (left, right) => Err(failed(format!("`+` cannot add a {right} to a {left}; `~` joins text"))),
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
             .ok_or_else(|| failed(format!("a {} can be repeated a whole number of times", repeated.kind())))
     };
     match repeated.kind() {
-        ValueKind::Number => number_operation("a * b", left, right),
+        ValueKind::Number => plain_operation("a * b", left, right),
         ValueKind::String => {
             let (text, times) = (repeated.as_str().unwrap_or_default(), times()?);
             budget.charge_bytes(bounded(text.len().checked_mul(times))?)?;
@@ -101,8 +101,18 @@ pub(super) fn greater_or_equal(state: &mut State, args: &[Value]) -> Result<Valu
     ordered(state, args, ">=", |left, right| left >= right)
 }
 
-/// Leaves arithmetic to minijinja, with its coercions and overflow checks.
-fn number_operation(operation: &'static str, left: &Value, right: &Value) -> Result<Value, Error> {
+/// `a in b`. Nothing is in a value that is absent.
+pub(super) fn is_in(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    charge_all(state, args)?;
+    let (item, container) = (argument(args, 0, "in")?, argument(args, 1, "in")?);
+    if is_absent(container) || is_absent(item) {
+        return Ok(Value::from(false));
+    }
+    plain_operation("a in b", item, container)
+}
+
+/// Leaves arithmetic and membership to minijinja, with its coercions and overflow checks.
+fn plain_operation(operation: &'static str, left: &Value, right: &Value) -> Result<Value, Error> {
     static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::empty);
     PLAIN.compile_expression(operation)?.eval(Value::from_pairs([("a", left.clone()), ("b", right.clone())]))
 }

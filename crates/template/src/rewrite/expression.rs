@@ -240,7 +240,7 @@ impl<'a> Rewriter<'a> {
             BinOpKind::Lte => return self.as_filter("escrow_less_or_equal", left, right),
             BinOpKind::Gt => return self.as_filter("escrow_greater", left, right),
             BinOpKind::Gte => return self.as_filter("escrow_greater_or_equal", left, right),
-            BinOpKind::In => (" in ", true),
+            BinOpKind::In => return self.as_filter("escrow_in", left, right),
             BinOpKind::ScAnd => (" and ", false),
             BinOpKind::ScOr => (" or ", false),
             BinOpKind::Sub => (" - ", false),

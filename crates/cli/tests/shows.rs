@@ -1,0 +1,214 @@
+//! Shows: plays with gates, a redo with feedback, and a person for a gate that stays closed.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+const SHOW: &str = "
+name: release
+plays:
+  build: {playbook: build.yaml, gate: accept.yaml}
+  announce: {playbook: announce.yaml, depends_on: build}
+";
+
+/// Keeps the feedback that it was given, and succeeds.
+const BUILD: &str = "inputs: {feedback: {default: ''}}
+checks: {main: {type: command, exec: 'printf \"<%s>\" {{ inputs.feedback }} >> feedback'}}";
+
+const ANNOUNCE: &str = "checks: {main: {type: command, exec: touch announced}}";
+
+/// Gives the verdicts of a list, one for each run.
+fn gate(verdicts: &[Value]) -> String {
+    let lines: Vec<String> = verdicts.iter().map(Value::to_string).collect();
+    format!(
+        "checks:
+  judge:
+    type: command
+    outcome: gate_verdict
+    exec: |
+      echo x >> judged
+      sed -n \"$(wc -l < judged)p\" <<'END'
+      {}
+      END
+",
+        lines.join("\n      ")
+    )
+}
+
+fn desk(show: &str, gate: &str) -> Desk {
+    let desk = Desk::new();
+    desk.write("show.yaml", show);
+    desk.write("build.yaml", BUILD);
+    desk.write("announce.yaml", ANNOUNCE);
+    desk.write("accept.yaml", gate);
+    desk
+}
+
+fn status(desk: &Desk) -> Value {
+    desk.escrow(&["play", "status", "last", "--output", "json"]).json()["shows"][0].clone()
+}
+
+fn exists(desk: &Desk, name: &str) -> bool {
+    desk.path().join(name).exists()
+}
+
+#[test]
+fn plays_run_in_order_behind_an_open_gate() {
+    let desk = desk(SHOW, &gate(&[json!({"gate_passed": true})]));
+    let done = desk.escrow(&["play", "run", "show.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+    assert!(exists(&desk, "announced"));
+    let show = status(&desk);
+    assert_eq!(show["show"], "release");
+    assert_eq!(show["status"], "completed");
+    assert_eq!(show["reason"]["code"], "run.completed.ok", "{show}");
+    assert_eq!(show["plays"][0]["gate"]["state"], "open");
+    assert_eq!(show["plays"][0]["gate"]["verdict"]["gate_passed"], true);
+    assert_eq!(show["plays"][1]["depends_on"], json!(["build"]));
+    assert_eq!(show["plays"][1]["gate"], Value::Null);
+}
+
+#[test]
+fn a_closed_gate_redoes_its_play_once_with_the_feedback() {
+    let verdicts = [json!({"gate_passed": false, "feedback": "add tests"}), json!({"gate_passed": true})];
+    let desk = desk(SHOW, &gate(&verdicts));
+    let done = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+    assert_eq!(desk.read("feedback"), "<><add tests>");
+    let show = status(&desk);
+    assert_eq!(show["plays"][0]["runs"], 2, "{show}");
+    assert_eq!(show["plays"][0]["gate"]["state"], "open");
+    assert!(exists(&desk, "announced"));
+}
+
+#[test]
+fn a_gate_that_stays_closed_asks_a_person_who_can_open_it() {
+    let closed = json!({"gate_passed": false, "blocking_reason": "no tests"});
+    let desk = desk(SHOW, &gate(&[closed.clone(), closed]));
+    let done = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(done.code, Some(4), "{} {}", done.stdout, done.stderr);
+    assert_eq!(desk.read("feedback"), "<><no tests>", "it was done twice");
+    assert!(!exists(&desk, "announced"));
+    assert_eq!(status(&desk)["plays"][0]["gate"]["state"], "waiting");
+    let question = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0].clone();
+    assert_eq!(question["check"], "build-approval");
+    assert!(
+        question["outcomes"].to_string().contains("no tests")
+            || question["outputs"].to_string().contains("no tests"),
+        "{question}"
+    );
+    assert_eq!(desk.escrow(&["approve", question["id"].as_str().expect("an id")]).code, Some(0));
+    assert!(exists(&desk, "announced"));
+    let show = status(&desk);
+    assert_eq!(show["status"], "completed", "{show}");
+    assert_eq!(show["plays"][0]["gate"]["state"], "opened_by_person");
+}
+
+#[test]
+fn a_person_who_denies_keeps_the_gate_closed() {
+    let closed = json!({"gate_passed": false});
+    let desk = desk(SHOW, &gate(&[closed.clone(), closed]));
+    assert_eq!(desk.escrow(&["play", "run", "show.yaml"]).code, Some(4));
+    let question = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0].clone();
+    assert_eq!(desk.escrow(&["deny", question["id"].as_str().expect("an id")]).code, Some(0));
+    assert!(!exists(&desk, "announced"));
+    let show = status(&desk);
+    assert_eq!((&show["status"], &show["reason"]["code"]), (&json!("aborted"), &json!("run.aborted.denied")));
+}
+
+#[test]
+fn a_gate_without_a_verdict_stays_closed() {
+    let desk = desk(SHOW, "checks: {judge: {type: command, exec: 'true'}}");
+    assert_eq!(desk.escrow(&["play", "run", "show.yaml"]).code, Some(4));
+    assert_eq!(desk.read("feedback"), "<><the gate gave no verdict>");
+    assert!(!exists(&desk, "announced"));
+}
+
+#[test]
+fn a_failed_gate_playbook_fails_the_show() {
+    let desk = desk(SHOW, "checks: {judge: {type: command, exec: 'false'}}");
+    assert_eq!(desk.escrow(&["play", "run", "show.yaml"]).code, Some(1));
+    assert!(!exists(&desk, "announced"));
+}
+
+#[test]
+fn a_show_is_an_invocation_that_keeps_its_plan() {
+    let desk = desk(SHOW, &gate(&[json!({"gate_passed": true})]));
+    desk.escrow(&["play", "run", "show.yaml"]);
+    let invocations = desk.escrow(&["invocation", "list", "--output", "json"]).json();
+    let invocation = &invocations["invocations"][0];
+    assert_eq!(invocation["skill"], "show", "{invocations}");
+    let plans = desk.escrow(&["outcomes", "--kind", "show_plan", "--output", "json"]).json();
+    let plan = &plans["outcomes"][0];
+    assert_eq!(plan["invocation_id"], invocation["id"]);
+    assert_eq!(
+        plan["content"]["plays"],
+        json!([
+            {"name": "build", "playbook": "build.yaml", "depends_on": []},
+            {"name": "announce", "playbook": "announce.yaml", "depends_on": ["build"]}
+        ])
+    );
+    let listed = desk.escrow(&["runs", "--output", "json"]).json()["runs"].clone();
+    assert!(!listed.to_string().contains("\"release\""), "`runs` lists runs of playbooks: {listed}");
+    assert!(desk.escrow(&["runs", "--all"]).stdout.contains("release"));
+}
+
+#[test]
+fn a_play_can_work_in_a_worktree_that_is_merged_behind_its_gate() {
+    let show = SHOW.replace("gate: accept.yaml", "gate: accept.yaml, worktree: true");
+    let desk = desk(&show, "");
+    desk.write(
+        "build.yaml",
+        "inputs: {feedback: {default: ''}}\nchecks: {main: {type: command, exec: 'echo work >> result.txt'}}",
+    );
+    desk.write("accept.yaml", &format!(
+        "checks:\n  judge:\n    type: command\n    outcome: gate_verdict\n    exec: |\n      if [ \"$(wc -l < result.txt)\" = 2 ]; then echo '{}'; else echo '{}'; fi\n",
+        json!({"gate_passed": true}), json!({"gate_passed": false})
+    ));
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .args(arguments)
+            .current_dir(desk.path())
+            .output()
+            .expect("git runs");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["config", "user.email", "escrow@example.com"]);
+    git(&["config", "user.name", "Escrow"]);
+    desk.write(".gitignore", ".escrow/\n");
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "first"]);
+    let done = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+    assert_eq!(desk.read("result.txt"), "work\nwork\n", "merged once, after both attempts");
+    assert!(git(&["log", "--oneline"]).contains("Merge build"));
+    assert!(!git(&["worktree", "list"]).contains("worktrees"), "the worktree is gone");
+    assert_eq!(status(&desk)["plays"][0]["merged"], true);
+}
+
+#[test]
+fn a_show_with_problems_is_refused_with_all_of_them() {
+    let desk = desk("plays:\n  a: {playbook: nowhere.yaml, depends_on: b}\n  c: {gate: 7}\n", "");
+    let refused = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    for problem in ["nowhere.yaml", "`b`", "playbook"] {
+        assert!(refused.stderr.contains(problem), "{problem}: {}", refused.stderr);
+    }
+    let checked = desk.escrow(&["check", "show.yaml"]);
+    assert_eq!(checked.code, Some(2));
+    desk.write("playbook.yaml", "checks: {a: {type: noop}}");
+    let other = desk.escrow(&["play", "run", "playbook.yaml"]);
+    assert!(other.stderr.contains("this is a playbook, not a show"), "{}", other.stderr);
+}
+
+#[test]
+fn a_show_can_be_checked_and_planned() {
+    let desk = desk(SHOW, &gate(&[json!({"gate_passed": true})]));
+    let checked = desk.escrow(&["check", "show.yaml"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    assert_eq!(checked.stderr, "", "no warnings about checks that the author did not write");
+    let schema = desk.escrow(&["schema", "show"]).json();
+    assert_eq!(schema["title"], "Escrow show");
+}
