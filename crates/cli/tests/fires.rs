@@ -105,7 +105,7 @@ struct Daemon {
 
 impl Daemon {
     fn start(desk: &Desk, more: &[&str]) -> Daemon {
-        let mut command: Command = desk.command(&["chain", "daemon", "--output", "json", "--quiet"]);
+        let mut command: Command = desk.command(&["chain", "daemon", "--output", "jsonl", "--quiet"]);
         command.args(more).env("HOOK_SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the daemon starts");
         let mut line = String::new();
