@@ -560,7 +560,7 @@ fn people_are_told_what_waits_for_them_and_told_again_until_it_succeeds() {
     );
     let attention = project.desk.escrow(&["attention", "--output", "json"]).json();
     let undelivered =
-        attention["items"].as_array().expect("a list").iter().find(|item| item["kind"] == "undelivered");
+        attention["attention"].as_array().expect("a list").iter().find(|item| item["kind"] == "undelivered");
     assert!(undelivered.is_some(), "a notification that fails is visible: {attention}");
     project.check(&[]);
     assert_eq!(project.desk.read("told").lines().count(), 1, "it is tried again later, not at once");
