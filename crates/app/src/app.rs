@@ -22,6 +22,8 @@ pub struct App {
     worlds: Worlds,
     canceller: Canceller,
     writer: Arc<OnceLock<Arc<Store>>>,
+    /// The runs that the person acts from, besides those of the caller.
+    runs_around_person: Vec<String>,
 }
 
 /// Who uses the app.
@@ -47,6 +49,7 @@ impl App {
             worlds: Arc::new(|| Rc::new(RealWorld)),
             canceller: cancellation().0,
             writer: Arc::default(),
+            runs_around_person: Vec::new(),
         }
     }
 
@@ -63,9 +66,10 @@ impl App {
         self
     }
 
-    /// The same app for another person: one process acts for many. Both share the store, and stop together.
+    /// The same app for another person: one process acts for many. Both share the store, and stop together. `runs_around`
+    /// are the runs whose commands the person acts from: those cannot decide.
     #[must_use]
-    pub fn acting_as(&self, actor: String) -> App {
+    pub fn acting_as(&self, actor: String, runs_around: Vec<String>) -> App {
         App {
             state: self.state.clone(),
             caller: Caller { actor: Some(actor), ..self.caller.clone() },
@@ -73,6 +77,7 @@ impl App {
             worlds: Arc::clone(&self.worlds),
             canceller: self.canceller.clone(),
             writer: Arc::clone(&self.writer),
+            runs_around_person: runs_around,
         }
     }
 
@@ -93,7 +98,9 @@ impl App {
 
     /// The runs that the caller is a part of.
     pub(crate) fn runs_around(&self) -> Vec<String> {
-        (self.caller.runs_around)()
+        let mut around = (self.caller.runs_around)();
+        around.extend(self.runs_around_person.iter().cloned());
+        around
     }
 
     pub(crate) fn sender(&self) -> &'static str {

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -87,6 +88,13 @@ impl Driver {
     /// Asks every run of the app to end, and starts no more.
     pub fn stop(&self) {
         self.app.stop();
+    }
+
+    /// Returns when nothing is hosted any more.
+    pub async fn idle(&self) {
+        while lock(&self.queue).threads > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     fn host(&self, job: Job) {

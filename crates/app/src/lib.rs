@@ -61,6 +61,7 @@ pub use diagnosed::Diagnosed;
 pub use driver::Driver;
 pub use error::{Class, Error};
 pub use escrow_runtime::now_ms;
+pub use escrow_runtime::peer::Peer;
 pub use nested::NestedRuns;
 pub use nested_files::{NestedFiles, ProjectFiles};
 pub use state::StateDirectory;

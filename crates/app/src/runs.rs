@@ -54,7 +54,7 @@ fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
 }
 
 /// The state of the run with exactly this id, rebuilt from its journal.
-pub(crate) async fn replay_of(queries: &dyn Queries, id: &RunId) -> Result<Run, Error> {
+pub async fn replay_of(queries: &dyn Queries, id: &RunId) -> Result<Run, Error> {
     let entries = queries.entries(id, 0).await?;
     Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| unreplayable(id, &error))
 }

@@ -15,7 +15,7 @@ use studio_client::Studio;
 fn project() -> Desk {
     let desk = Desk::new();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/studio");
-    for name in ["pr-review", "headline", "rollout", "nightly"] {
+    for name in ["pr-review", "headline", "rollout", "nightly", "nightly-chain"] {
         let text = std::fs::read_to_string(data.join(format!("{name}.yaml"))).expect("a playbook");
         desk.write(&format!("ledger/{name}.yaml"), &text);
     }
@@ -42,6 +42,9 @@ fn history(desk: &Desk) {
     escrow(desk, &["run", "pr-review.yaml", "--quiet", "--input", "pr=481", "--input", "blocking=low"]);
     escrow(desk, &["run", "headline.yaml", "--quiet"]);
     escrow(desk, &["run", "rollout.yaml", "--quiet"]);
+    escrow(desk, &["chain", "define", "nightly-chain.yaml"]);
+    desk.write("ledger/event.json", r#"{"day": "monday"}"#);
+    escrow(desk, &["chain", "fire", "nightly-chain", "--event", "event.json", "--quiet"]);
 }
 
 fn studio(desk: &Desk) -> Studio {
@@ -97,6 +100,8 @@ fn every_page_is_accessible_fits_a_phone_and_has_no_errors() {
         ("file", format!("/runs/{completed}/artifacts/report/index.md?view=1")),
         ("outcomes", "/outcomes?passed=false".to_owned()),
         ("approvals", "/approvals".to_owned()),
+        ("chains", "/chains".to_owned()),
+        ("chain", "/chains/nightly-chain".to_owned()),
         ("effects", "/effects".to_owned()),
         ("invocations", "/invocations".to_owned()),
         ("lifecycle", "/lifecycle".to_owned()),
@@ -219,6 +224,18 @@ fn every_other_decision_can_be_made_in_the_browser() {
     browser.click(".verdict .btn.primary");
     browser.until("it ran again", |_| entries(&failed) > before);
 
+    browser.go(&url(&studio, "/chains/nightly-chain"));
+    let fired = || studio.json("/api/chain-runs")["chain_runs"].as_array().map_or(0, Vec::len);
+    let before = fired();
+    browser.evaluate("document.getElementById('event').value = '{\"day\": \"sunday\"}'");
+    browser.click("form[action$='/fire'] button");
+    browser.until("the chain is fired", |_| fired() > before);
+    browser.go(&url(&studio, "/chains/nightly-chain"));
+    browser.click("form[action$='/pause'] button");
+    browser.until("the chain is paused", |_| {
+        studio.json("/api/chains")["chains"][0]["status"] == json!("paused")
+    });
+
     browser.go(&url(&studio, "/"));
     let causes = studio.json("/api/attention")["attention"].as_array().map_or(0, Vec::len);
     browser.click(".cause .more-menu summary");
@@ -319,7 +336,9 @@ fn many_pages_in_one_tab_leave_no_connection_behind() {
     let studio = studio(&desk);
     let mut browser = Browser::start();
     for _ in 0..2 {
-        for path in ["/", "/runs", "/outcomes", "/approvals", "/effects", "/invocations", "/lifecycle"] {
+        for path in
+            ["/", "/runs", "/outcomes", "/approvals", "/chains", "/effects", "/invocations", "/lifecycle"]
+        {
             browser.go(&url(&studio, path));
             browser.until("the page is live", |browser| browser.text(".live") == "Live");
         }

@@ -310,6 +310,52 @@ fn every_page_says_what_the_journal_says() {
 }
 
 #[test]
+fn a_chain_is_shown_fired_paused_and_continued() {
+    let desk = project();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/studio/nightly-chain.yaml");
+    desk.write("nightly-chain.yaml", &std::fs::read_to_string(data).expect("a chain"));
+    let defined = desk.escrow(&["chain", "define", "nightly-chain.yaml"]);
+    assert_eq!(defined.code, Some(0), "{}", defined.stderr);
+    let studio = Studio::start_with(&desk, &["--no-daemon"]);
+    assert!(studio.get("/chains").body.contains("never fired"));
+    let before = studio.get("/chains/nightly-chain").body;
+    assert!(
+        before.contains("it has not run yet")
+            && before.contains("asks a person")
+            && before.contains("0 2 * * *"),
+        "{before}"
+    );
+    assert_eq!(studio.submit("/api/chains/nightly-chain/fire", &[("event", "no JSON")]).status, 400);
+    let fired = studio.submit("/api/chains/nightly-chain/fire", &[("event", r#"{"day": "monday"}"#)]);
+    assert_eq!((fired.status, fired.header("location")), (303, "/chains/nightly-chain"), "{}", fired.body);
+    desk.until("it waits", || {
+        studio.json("/api/chain-runs")["chain_runs"][0]["status"] == "waiting_approval"
+    });
+    let told = |arguments: &[&str]| desk.escrow(&[arguments, &["--output", "json"]].concat()).json();
+    assert_eq!(studio.json("/api/chains"), told(&["chain", "list"]));
+    assert_eq!(studio.json("/api/chain-runs?chain=nightly-chain"), told(&["chain", "runs", "nightly-chain"]));
+    assert_eq!(studio.json("/api/chains/nightly-chain"), told(&["chain", "show", "nightly-chain"]));
+    let page = studio.get("/chains/nightly-chain").body;
+    for part in ["steps.report.status", "trigger.day", "monday", "held", "Night of monday", "waiting"] {
+        assert!(page.contains(part), "`{part}` is not on the page of the chain:\n{page}");
+    }
+    let all = studio.json("/api/approvals");
+    let waits = all["approvals"].as_array().expect("a list");
+    let wait = waits
+        .iter()
+        .find(|wait| wait["prompt"].as_str().is_some_and(|prompt| prompt.contains("monday")))
+        .expect("a wait");
+    let approve = format!("/api/approvals/{}/approve", text(wait, "id"));
+    assert_eq!(studio.submit(&approve, &[("digest", text(wait, "digest"))]).status, 303);
+    desk.until("it has ended", || studio.json("/api/chain-runs")["chain_runs"][0]["status"] == "completed");
+    assert_eq!(studio.submit("/api/chains/nightly-chain/pause", &[]).status, 303);
+    assert_eq!(studio.json("/api/chains")["chains"][0]["status"], "paused");
+    assert_eq!(studio.submit("/api/chains/nightly-chain/resume", &[]).status, 303);
+    assert_eq!(studio.json("/api/chains")["chains"][0]["status"], "active");
+    assert_eq!(studio.get("/chains/nothing").status, 404);
+}
+
+#[test]
 fn a_delivered_file_is_an_attachment_or_text_and_never_a_page() {
     let desk = project();
     let studio = Studio::start_with(&desk, &["--no-daemon"]);
@@ -448,7 +494,7 @@ fn an_empty_project_explains_itself() {
         let page = studio.get(path).body;
         assert!(page.contains("Nothing has run here yet") && page.contains("escrow init"), "{path}");
     }
-    for path in ["/outcomes", "/approvals", "/effects", "/invocations", "/lifecycle"] {
+    for path in ["/outcomes", "/chains", "/approvals", "/effects", "/invocations", "/lifecycle"] {
         assert_eq!(studio.get(path).status, 200, "{path}");
     }
 }
@@ -548,6 +594,41 @@ fn elsewhere_than_on_this_machine_every_request_needs_a_token() {
         401,
         "a removed token is refused at once"
     );
+}
+
+/// Approves over HTTP as a script would that does not care for tokens.
+const APPROVES: &str = r#"
+port=$1
+ask() { exec 3<>"/dev/tcp/127.0.0.1/$port"; printf "$1" >&3; cat <&3; }
+page=$(ask "GET /approvals HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nAccept: text/html\r\nConnection: close\r\n\r\n")
+cookie=$(printf '%s' "$page" | grep -o 'escrow_session=[a-z0-9_]*' | head -n 1)
+token=$(printf '%s' "$page" | grep -o 'data-csrf="[0-9a-f]*"' | head -n 1 | cut -d'"' -f2)
+body="csrf=$token&digest=$3"
+ask "POST /api/approvals/$2/approve HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nOrigin: http://127.0.0.1:$port\r\nCookie: $cookie\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${#body}\r\nConnection: close\r\n\r\n$body" | head -n 1
+"#;
+
+#[test]
+fn a_command_of_a_run_cannot_approve_through_the_browsers_door() {
+    let desk = project();
+    let studio = Studio::start_with(&desk, &["--no-daemon"]);
+    let wait = waiting(&studio, "approval");
+    let port = studio.host.rsplit(':').next().expect("a port").to_owned();
+    let (id, digest) = (text(&wait, "id"), text(&wait, "digest"));
+    desk.write("approves.sh", APPROVES);
+    let inside = format!(
+        "name: inside\nchecks: {{agent: {{type: command, exec: bash approves.sh {port} {id} {digest}}}}}\n"
+    );
+    let (_, document) = desk.run(&inside);
+    let output = document["checks"]["agent"]["output"].to_string();
+    assert!(output.contains(" 403 "), "{document}");
+    assert_eq!(waiting(&studio, "approval")["status"], "pending");
+    let outside = std::process::Command::new("bash")
+        .args(["approves.sh", &port, id, digest])
+        .current_dir(desk.path())
+        .output()
+        .expect("bash runs");
+    let told = String::from_utf8_lossy(&outside.stdout).into_owned();
+    assert!(told.contains(" 200 "), "the same script outside of a run is a person's: {told}");
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub mod inspection;
 pub mod model_server;
 pub mod notifier;
 pub mod outcome_kinds;
+pub mod peer;
 pub mod playbook_file;
 pub mod private_files;
 pub mod process;

@@ -50,7 +50,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tracing::debug;
 
-pub use ancestors::{AROUND_VARIABLE, runs_around, runs_around_commands};
+pub use ancestors::{AROUND_VARIABLE, runs_around, runs_around_commands, runs_around_process};
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
 pub use program::{SpawnError, find_program};

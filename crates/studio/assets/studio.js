@@ -149,10 +149,10 @@
     box.id = "keys-help";
     box.className = "keys-help";
     box.setAttribute("role", "note");
-    box.textContent = "f F next, previous failure · j k move · Enter open · w why · a approvals · / search · y copy the address · g then a r o p go to a page · Esc close";
+    box.textContent = "f F next, previous failure · j k move · Enter open · w why · a approvals · / search · y copy the address · g then a r o c p go to a page · Esc close";
     body.append(box);
   };
-  const pages = { a: "/", r: "/runs", o: "/outcomes", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
+  const pages = { a: "/", r: "/runs", o: "/outcomes", c: "/chains", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
   let going = false;
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) {

@@ -13,16 +13,17 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 use escrow_app::attention::{DismissRequest, dismiss as dismiss_item};
+use escrow_app::chains::{self, ChainRow, FireEvent};
 use escrow_app::driver::Handle;
 use escrow_app::messages::{self, Assumed, Decision, Delivered, Reply, Then};
 use escrow_app::runs::{self, Cancelled, Run};
 use escrow_app::{App, Error, documents, now_ms, tokens};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::{self, failure, status_of};
 use crate::guard::{Posted, TOKEN_COOKIE};
 use crate::studio::Studio;
-use crate::view::View;
+use crate::view::{View, encoded};
 
 /// How long an answer waits for the run that it is about.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -175,6 +176,57 @@ pub(crate) async fn dismiss(view: View) -> Answered {
         return Ok(answer::json(&json!({ "item": documents::attention_item(&item, now_ms()) })));
     }
     Ok(answer::see("/"))
+}
+
+/// `event` is a JSON object; its member `event` is the name of the event.
+pub(crate) async fn fire(view: View) -> Answered {
+    let (name, posted) = (view.parameter("name"), view.posted.clone());
+    let payload = match posted.get("event").map(serde_json::from_str::<Map<String, Value>>).transpose() {
+        Ok(payload) => payload.unwrap_or_default(),
+        Err(error) => {
+            let error = Error::author("usage", format!("the event is not a JSON object: {error}"));
+            return Err(Failed { error, as_page: !posted.is_document });
+        }
+    };
+    let event = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
+    let event = FireEvent { name: event, payload, depth: 0 };
+    let app = view.studio.app_of(&view.visitor);
+    let chain = name.clone();
+    let hosted = view.studio.driver.spawn(move |_| async move {
+        let run = chains::fire(&app, &chain, event).await?;
+        chains::runs::document_of(&*app.queries()?, &run).await
+    });
+    let document = match tokio::time::timeout(PATIENCE, hosted.join()).await {
+        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document }),
+        Ok(Ok(document)) => Some(document),
+        Err(_) => None,
+    };
+    if !posted.is_document {
+        return Ok(answer::see(&format!("/chains/{}", encoded(&name))));
+    }
+    Ok(match document {
+        Some(document) => answer::json(&document),
+        None => (StatusCode::ACCEPTED, answer::json(&json!({ "chain": { "name": name } }))).into_response(),
+    })
+}
+
+pub(crate) async fn pause(view: View) -> Answered {
+    let app = view.studio.app_of(&view.visitor);
+    changed(&view, chains::pause(&app, &view.parameter("name")).await)
+}
+
+pub(crate) async fn resume_chain(view: View) -> Answered {
+    let app = view.studio.app_of(&view.visitor);
+    changed(&view, chains::resume(&app, &view.parameter("name")).await)
+}
+
+fn changed(view: &View, changed: Result<ChainRow, Error>) -> Answered {
+    let row = changed.map_err(|error| Failed { error, as_page: !view.posted.is_document })?;
+    if view.posted.is_document {
+        let chain = json!({ "id": row.id, "name": row.name, "status": row.status });
+        return Ok(answer::json(&json!({ "chain": chain })));
+    }
+    Ok(answer::see(&format!("/chains/{}", encoded(&row.name))))
 }
 
 async fn documented(app: &App, run: &Run) -> Result<Value, Error> {

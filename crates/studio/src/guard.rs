@@ -21,7 +21,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use escrow_app::tokens::{self, Role, Token};
-use escrow_app::{Error, tokens::random_text};
+use escrow_app::{Error, Peer, tokens::random_text};
 use serde_json::Value;
 
 use crate::answer;
@@ -176,15 +176,23 @@ async fn admit(
         None => None,
     };
     let form_token = studio.form_token(session);
+    // Only who may act as this user needs to be known by more than a token. Reading the tables of the system takes longer
+    // for the processes of a connection, so that is left to requests that change something.
+    let owner = (is_local && found.is_none()).then(|| Peer::of(peer, studio.port));
+    let is_change = request.method() == Method::POST;
+    let runs_around = owner.filter(|_| is_change).map(Peer::runs_around).unwrap_or_default();
     let visitor = match (found, is_bearer) {
-        (Some(Token { name, role, .. }), _) => {
-            Some(Visitor { actor: format!("token:{name}"), role, form_token: form_token.clone() })
-        }
+        (Some(Token { name, role, .. }), _) => Some(Visitor {
+            actor: format!("token:{name}"),
+            role,
+            form_token: form_token.clone(),
+            runs_around,
+        }),
         // A token that is given must be valid, wherever it comes from.
         (None, true) => None,
-        (None, false) if is_local => {
+        (None, false) if owner.is_some_and(Peer::is_own) => {
             let actor = studio.app.actor().unwrap_or_else(|| "os:unknown".to_owned());
-            Some(Visitor { actor, role: Role::Admin, form_token: form_token.clone() })
+            Some(Visitor { actor, role: Role::Admin, form_token: form_token.clone(), runs_around })
         }
         (None, false) => None,
     };

@@ -4,6 +4,7 @@ pub(crate) mod approvals;
 mod ask;
 pub(crate) mod attention;
 mod card;
+pub(crate) mod chains;
 pub(crate) mod effects;
 mod empty;
 pub(crate) mod file;

@@ -108,6 +108,8 @@ pub const ROUTES: &[Route] = &[
     page!("/runs/{id}/logs/{check}", "What a check printed", ["attempt", "page", "raw"], pages::log::page),
     page!("/runs/{id}/artifacts/{*path}", "A delivered file", ["view", "image"], pages::file::page),
     page!("/outcomes", "Outcomes", ["kind", "passed", "since", "limit"], pages::outcomes::page),
+    page!("/chains", "Chains", [], pages::chains::list),
+    page!("/chains/{name}", "One chain", [], pages::chains::show),
     page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
     page!("/effects", "Effects of external checks", ["run", "key"], pages::effects::page),
     page!(
@@ -131,6 +133,9 @@ pub const ROUTES: &[Route] = &[
         ["kind", "passed", "since", "limit", "run", "invocation"],
         api::lists::outcomes
     ),
+    document!("/api/chains", "Every chain", [], api::chains::list),
+    document!("/api/chains/{name}", "One chain with its last runs", [], api::chains::show),
+    document!("/api/chain-runs", "Runs of chains, newest first", ["chain", "limit"], api::chains::runs),
     document!("/api/approvals", "What waits for a person", ["all"], api::lists::approvals),
     document!(
         "/api/attention",
@@ -213,6 +218,21 @@ pub const ROUTES: &[Route] = &[
         fields: &[],
         mount: || post(hooks::receive),
     },
+    action!("/api/chains/{name}/fire", ADMIN, "Fire a chain by hand", ["event"], action::fire),
+    action!(
+        "/api/chains/{name}/pause",
+        ADMIN,
+        "Keep the trigger of a chain from firing it",
+        [],
+        action::pause
+    ),
+    action!(
+        "/api/chains/{name}/resume",
+        ADMIN,
+        "Let the trigger of a chain fire it again",
+        [],
+        action::resume_chain
+    ),
     Route {
         verb: Verb::Post,
         path: "/sign-in",

@@ -10,9 +10,9 @@ use axum::routing::{MethodFilter, MethodRouter};
 use escrow_app::{App, Error, tokens};
 use tokio::net::TcpListener;
 
+use crate::daemon;
 use crate::guard::guard;
 use crate::pages::not_found;
-use crate::pick_up;
 use crate::routes::{Access, ROUTES};
 use crate::settings::Settings;
 use crate::studio::Studio;
@@ -43,7 +43,7 @@ pub async fn open(app: Arc<App>, settings: Settings) -> Result<Serving, Error> {
     let address = listener
         .local_addr()
         .map_err(|error| Error::world("port", format!("cannot listen on {wanted}: {error}")))?;
-    Ok(Serving { address, listener, studio: Arc::new(Studio::new(app, settings)?) })
+    Ok(Serving { address, listener, studio: Arc::new(Studio::new(app, settings, address.port())?) })
 }
 
 impl Serving {
@@ -51,9 +51,7 @@ impl Serving {
     pub async fn serve(self) -> Result<(), Error> {
         let Serving { listener, studio, .. } = self;
         studio.feed.start(&studio);
-        if studio.settings.daemon {
-            pick_up::start(&studio);
-        }
+        let daemon = if studio.settings.daemon { daemon::start(&studio.app) } else { None };
         let app = Arc::clone(&studio.app);
         let service = router(&studio).into_make_service_with_connect_info::<SocketAddr>();
         let stopped = async move { app.stopped().await };
@@ -63,6 +61,12 @@ impl Serving {
                 served.map_err(|error| Error::world("socket", format!("cannot serve: {error}")))?;
             }
             () = stopped => {}
+        }
+        // Runs that are driven here were asked to end, with their processes. That is in their journals when this returns.
+        studio.driver.idle().await;
+        if let Some(daemon) = daemon {
+            // A loop that panicked has nothing to wait for.
+            let _ = tokio::task::spawn_blocking(move || daemon.join()).await;
         }
         Ok(())
     }

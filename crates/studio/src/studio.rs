@@ -22,12 +22,15 @@ pub struct Studio {
     pub(crate) refusals: RateLimit,
     /// The name of the project, for the head of each page.
     pub(crate) project: String,
+    /// The port that it listens on.
+    pub(crate) port: u16,
     /// Known to this process alone: forms that another one made are refused.
     form_secret: String,
 }
 
 impl Studio {
-    pub fn new(app: Arc<App>, settings: Settings) -> Result<Studio, Error> {
+    /// `port` is the one that was chosen, where the settings leave it open.
+    pub fn new(app: Arc<App>, settings: Settings, port: u16) -> Result<Studio, Error> {
         let directory = app.state().path().parent().map(std::path::Path::to_owned).unwrap_or_default();
         let project = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Studio {
@@ -38,13 +41,14 @@ impl Studio {
             requests: RateLimit::requests(),
             refusals: RateLimit::refusals(),
             project,
+            port,
             form_secret: tokens::random_text()?,
         })
     }
 
     /// The app that acts for this visitor.
     pub(crate) fn app_of(&self, visitor: &Visitor) -> Arc<App> {
-        Arc::new(self.app.acting_as(visitor.actor.clone()))
+        Arc::new(self.app.acting_as(visitor.actor.clone(), visitor.runs_around.clone()))
     }
 
     /// The value of the hidden field of forms in this session.

@@ -10,6 +10,8 @@ pub(crate) struct Visitor {
     pub(crate) role: Role,
     /// The value of the hidden field of forms.
     pub(crate) form_token: String,
+    /// The runs whose commands sent the request.
+    pub(crate) runs_around: Vec<String>,
 }
 
 impl Visitor {

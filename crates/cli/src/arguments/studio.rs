@@ -18,7 +18,7 @@ pub(crate) struct StudioArguments {
     /// Do not open a browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Do not pick up abandoned runs
+    /// Do not fire chains and do not pick up abandoned runs
     #[arg(long)]
     pub(crate) no_daemon: bool,
 }
@@ -52,6 +52,6 @@ pub(crate) enum TokenRole {
     Read,
     /// Read, and decide about what waits for a person
     Approve,
-    /// Read, decide, and resume and end runs
+    /// Read, decide, resume and end runs, and fire chains
     Admin,
 }

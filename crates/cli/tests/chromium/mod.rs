@@ -94,18 +94,18 @@ impl Browser {
     }
 
     fn open_tab(&mut self) {
-        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let target = self.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attached =
-            self.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+            self.call("Target.attachToTarget", &json!({ "targetId": target["targetId"], "flatten": true }));
         self.session = attached["sessionId"].as_str().expect("a session").to_owned();
         for domain in ["Page", "Runtime", "Log"] {
-            self.call(&format!("{domain}.enable"), json!({}));
+            self.call(&format!("{domain}.enable"), &json!({}));
         }
         self.screen(Viewport::Desk);
     }
 
     /// Sends a command and waits for its answer.
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.next += 1;
         let mut message = json!({ "id": self.next, "method": method, "params": parameters });
         if !self.session.is_empty() {
@@ -126,7 +126,7 @@ impl Browser {
     }
 
     pub(crate) fn go(&mut self, url: &str) {
-        self.call("Page.navigate", json!({ "url": url }));
+        self.call("Page.navigate", &json!({ "url": url }));
         let path = url.split('#').next().unwrap_or(url).to_owned();
         self.until(&format!("{url} is loaded"), |browser| {
             let loaded = "document.readyState === 'complete' ? location.href.split('#')[0] : ''";
@@ -137,14 +137,14 @@ impl Browser {
     /// The value of an expression in the page. A page that is being replaced has none.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let answer = self.call_gently("Runtime.evaluate", parameters);
+        let answer = self.call_gently("Runtime.evaluate", &parameters);
         if answer.get("exceptionDetails").is_some() {
             panic!("{expression}: {}", answer["exceptionDetails"]);
         }
         answer["result"]["value"].clone()
     }
 
-    fn call_gently(&mut self, method: &str, parameters: Value) -> Value {
+    fn call_gently(&mut self, method: &str, parameters: &Value) -> Value {
         self.next += 1;
         let message =
             json!({ "id": self.next, "method": method, "params": parameters, "sessionId": self.session });
@@ -178,25 +178,25 @@ impl Browser {
         }
     }
 
-    /// Presses the mouse in the middle of an element, as a person would.
+    /// Presses the mouse in the middle of an element, or of its first line, as a person would.
     pub(crate) fn click(&mut self, selector: &str) {
         let place = format!(
             "(() => {{ const e = document.querySelector({}); e.scrollIntoView({{block: 'center'}}); \
-             const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
+             const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
             json!(selector)
         );
         let place = self.evaluate(&place);
         for kind in ["mousePressed", "mouseReleased"] {
             let (x, y) = (&place[0], &place[1]);
             let parameters = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
-            self.call("Input.dispatchMouseEvent", parameters);
+            self.call("Input.dispatchMouseEvent", &parameters);
         }
     }
 
     pub(crate) fn press(&mut self, key: &str) {
         let text = if key.chars().count() == 1 { key } else { "" };
-        self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": text }));
-        self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
+        self.call("Input.dispatchKeyEvent", &json!({ "type": "keyDown", "key": key, "text": text }));
+        self.call("Input.dispatchKeyEvent", &json!({ "type": "keyUp", "key": key }));
     }
 
     pub(crate) fn screen(&mut self, screen: Viewport) {
@@ -207,17 +207,17 @@ impl Browser {
         let is_phone = screen == Viewport::Phone;
         let parameters =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
-        self.call("Emulation.setDeviceMetricsOverride", parameters);
+        self.call("Emulation.setDeviceMetricsOverride", &parameters);
     }
 
     /// `light` or `dark`.
     pub(crate) fn scheme(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
     pub(crate) fn scripts(&mut self, are_run: bool) {
-        self.call("Emulation.setScriptExecutionDisabled", json!({ "value": !are_run }));
+        self.call("Emulation.setScriptExecutionDisabled", &json!({ "value": !are_run }));
     }
 
     /// A picture of the page, at most so high.
@@ -227,7 +227,7 @@ impl Browser {
         let height = size[1].as_u64().unwrap_or(900).min(height_max);
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": height, "scale": 1 });
         let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        let picture = self.call("Page.captureScreenshot", parameters);
+        let picture = self.call("Page.captureScreenshot", &parameters);
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(picture["data"].as_str().expect("a picture"))
             .expect("base64");

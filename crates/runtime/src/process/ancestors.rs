@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 /// The ids of the runs whose commands this process and its ancestors are, nearest first.
 pub fn runs_around() -> Vec<String> {
     let mut found = own();
-    for id in of_ancestors() {
+    let of_this = i32::try_from(std::process::id()).map(runs_around_process);
+    for id in of_this.unwrap_or_default() {
         if !found.contains(&id) {
             found.push(id);
         }
@@ -47,11 +48,12 @@ fn ids(around: &str) -> impl Iterator<Item = String> {
     around.split(SEPARATOR).filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
+/// The ids of the runs whose commands a process and its ancestors are, nearest first.
 #[cfg(target_os = "linux")]
-fn of_ancestors() -> Vec<String> {
+pub fn runs_around_process(pid: i32) -> Vec<String> {
     let mut found = Vec::new();
     let mut met = BTreeSet::new();
-    let mut next = i32::try_from(std::process::id()).ok();
+    let mut next = Some(pid);
     while let Some(pid) = next.filter(|pid| *pid > 0 && met.insert(*pid)) {
         found.extend(super::table::variable_of(pid, RUN_VARIABLE));
         found.extend(super::table::variable_of(pid, AROUND_VARIABLE).iter().flat_map(|around| ids(around)));
@@ -62,6 +64,6 @@ fn of_ancestors() -> Vec<String> {
 
 /// Where the environment of other processes cannot be read, only the own one tells.
 #[cfg(not(target_os = "linux"))]
-fn of_ancestors() -> Vec<String> {
+pub fn runs_around_process(_pid: i32) -> Vec<String> {
     Vec::new()
 }

@@ -17,6 +17,7 @@ pub(crate) enum Nav {
     Attention,
     Runs,
     Outcomes,
+    Chains,
     Approvals,
     Invocations,
     Effects,
@@ -24,10 +25,11 @@ pub(crate) enum Nav {
 }
 
 impl Nav {
-    const ALL: [Nav; 7] = [
+    const ALL: [Nav; 8] = [
         Nav::Attention,
         Nav::Runs,
         Nav::Outcomes,
+        Nav::Chains,
         Nav::Approvals,
         Nav::Invocations,
         Nav::Effects,
@@ -39,6 +41,7 @@ impl Nav {
             Nav::Attention => "Attention",
             Nav::Runs => "Runs",
             Nav::Outcomes => "Outcomes",
+            Nav::Chains => "Chains",
             Nav::Approvals => "Approvals",
             Nav::Invocations => "Invocations",
             Nav::Effects => "Effects",
@@ -51,6 +54,7 @@ impl Nav {
             Nav::Attention => "/",
             Nav::Runs => "/runs",
             Nav::Outcomes => "/outcomes",
+            Nav::Chains => "/chains",
             Nav::Approvals => "/approvals",
             Nav::Invocations => "/invocations",
             Nav::Effects => "/effects",
@@ -118,7 +122,9 @@ impl Frame {
         let (number, class, word) = match nav {
             Nav::Attention => (self.causes, "count hot", "causes"),
             Nav::Approvals => (self.waiting, "count ask", "waiting"),
-            Nav::Runs | Nav::Outcomes | Nav::Invocations | Nav::Effects | Nav::Lifecycle => (0, "", ""),
+            Nav::Runs | Nav::Outcomes | Nav::Chains | Nav::Invocations | Nav::Effects | Nav::Lifecycle => {
+                (0, "", "")
+            }
         };
         html! {
             @if number > 0 { span class=(class) { (number) span.vh { " " (word) } } }

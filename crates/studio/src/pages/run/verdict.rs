@@ -1,5 +1,6 @@
 //! The head of a run: status, code, one sentence, what would have to differ.
 
+use escrow_app::explain::Account;
 use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, rfc3339};
 use maud::{Markup, html};
 
@@ -74,7 +75,7 @@ fn sentence(shown: &Shown) -> Markup {
             (Some(account), Some(reason))
                 if account.subject.is_none() && reason.code != ReasonCode::FailedMissingArtifact =>
             {
-                ticked(&account.cause.summary)
+                shortened(account).unwrap_or_else(|| ticked(&account.cause.summary))
             }
             (_, Some(reason)) => ticked(&reason.summary),
             (_, None) => html! { (line(&shown.row.playbook)) },
@@ -82,11 +83,40 @@ fn sentence(shown: &Shown) -> Markup {
     }
 }
 
+/// A long expression is shown below the headline, not in it.
+fn shortened(account: &Account) -> Option<Markup> {
+    const LENGTH_MAX: usize = 60;
+    let (check, decisive) =
+        (account.cause.check.as_ref()?, account.cause.evaluations.iter().find(|one| one.decisive)?);
+    if account.cause.summary.chars().count() <= LENGTH_MAX {
+        return None;
+    }
+    let place = format!("{check}{}", account.cause.scope);
+    match decisive.construct {
+        "guarantee" => Some(html! { (code(&place)) " failed: its guarantee does not hold" }),
+        "fail_if" => Some(html! { (code(&place)) " failed: its " code { "fail_if" } " is true" }),
+        _ => None,
+    }
+}
+
+/// `X is 1; it would have to be 0`, with both values marked.
+pub(super) fn marked(differ: &str) -> Markup {
+    let parts = differ
+        .split_once("; it would have to be ")
+        .and_then(|(is, want)| Some((is.rsplit_once(" is ")?, want)));
+    match parts {
+        Some(((what, is), want)) => {
+            html! { (ticked(what)) " is " b { (ticked(is)) } "; it would have to be " b.want { (ticked(want)) } }
+        }
+        None => ticked(differ),
+    }
+}
+
 /// What would have to be otherwise, in the words of the explanation.
 fn because(shown: &Shown) -> Option<Markup> {
     let account = shown.account.as_ref()?;
     let first = account.differs.first()?;
-    Some(html! { (ticked(first)) " " a.nowrap href="#why" { "Every value" } })
+    Some(html! { (marked(first)) ". " a.nowrap href="#why" { "Every value" } })
 }
 
 fn besides(shown: &Shown) -> Markup {

@@ -31,8 +31,8 @@ pub(super) fn section(shown: &Shown) -> Markup {
                 span.meta { code { "escrow explain " (shown.row.id) @if let Some(of) = &account.subject { " " (line(&of.check)) } } }
             }
             div.box {
-                p.pad { b { (ticked(&account.cause.summary)) } }
-                @for issue in account.cause.issues.iter().take(5) { p.pad.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
+                @if decisive.is_empty() { p.pad { b { (ticked(&account.cause.summary)) } } }
+                @for issue in account.cause.issues.iter().filter(|issue| decisive.is_empty() && !account.cause.summary.contains(&issue.message)).take(5) { p.pad.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
                 @for evaluation in &decisive { (evaluated(evaluation)) }
                 @for evaluation in &kept { p.pad.small { (icon("ok", "ok")) " " span.sub { (evaluation.construct) } " " code { (clipped(evaluation.explanation.source.trim(), VALUE_LENGTH_MAX)) } " is " (clipped(&evaluation.explanation.result, VALUE_LENGTH_MAX)) } }
                 @for differ in &account.differs { p.differ { (icon("arrow", "dim")) span { (ticked(differ)) } } }
