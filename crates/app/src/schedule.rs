@@ -20,7 +20,7 @@ use std::time::Duration;
 use escrow_model::{Millis, RunId};
 use escrow_runtime::config::Settings;
 use escrow_runtime::now_ms;
-use escrow_runtime::triggers::file::FileWatch;
+use escrow_runtime::triggers::file::{FileTrigger, FileWatch};
 use escrow_runtime::triggers::schedule::recording;
 use escrow_runtime::triggers::{Looking, TRIGGERS, TriggerKind};
 use escrow_store::{FireDecision, FireRow, Occurrence, Recorded};
@@ -164,6 +164,11 @@ impl Scheduler {
                 let is_done = next.accepted.is_empty() && next.recorded.is_empty() && next.resumed.is_empty();
                 pass.absorb(next);
                 if is_done && self.shared.hosted().is_empty() {
+                    // What began to wait during this check is told, too.
+                    if let Ok(settings) = settings(self.app()) {
+                        self.tell(&settings);
+                    }
+                    self.rest().await;
                     pass.problems.append(&mut self.shared.hosted().problems);
                     return Ok(pass);
                 }
@@ -299,7 +304,9 @@ impl Scheduler {
         self.record(now, scope, &settings, &mut pass).await?;
         self.decide(&mut pass).await?;
         self.resume(&mut pass).await?;
-        self.tell(&settings);
+        if scope == Scope::Everything {
+            self.tell(&settings);
+        }
         Ok(pass)
     }
 
@@ -442,6 +449,28 @@ impl Scheduler {
             shared.wake.notify_one();
         });
     }
+}
+
+/// Arms new definitions, and notes the files that their triggers watch as they are now.
+pub async fn begin_watching(app: &App) -> Result<(), Error> {
+    arm(app).await?;
+    let (fires, queries) = (app.fires()?, app.queries()?);
+    let (settings, project, stopping) = (Settings::default(), project(app), app.stopping());
+    let looking = Looking {
+        fires: &*fires,
+        queries: &*queries,
+        project: &project,
+        settings: &settings,
+        now_ms: now_ms(),
+        cancellation: &stopping,
+    };
+    // Files that cannot be read now are reported by the first check.
+    for recording in FileTrigger.look(&looking).await.unwrap_or_default() {
+        if recording.occurrences.is_empty() {
+            fires.record(&recording).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Looks until nothing new is found. The inner error is the source's.

@@ -2,6 +2,7 @@
 
 mod attention;
 mod chain;
+mod chain_loop;
 mod effects;
 mod harness;
 mod outcomes;
@@ -24,6 +25,7 @@ pub(crate) use attention::{
     OverrideArguments, ShowArguments, WaitArguments,
 };
 pub(crate) use chain::{ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments};
+pub(crate) use chain_loop::{ChainCheckArguments, ChainDaemonArguments};
 pub(crate) use effects::{EffectWord, EffectsAction, EffectsArguments, EffectsList, ResolveArguments};
 pub(crate) use harness::{HarnessAction, HarnessArguments, HarnessTarget};
 pub(crate) use outcomes::{

@@ -7,6 +7,7 @@ mod attention;
 mod backup;
 mod cancel;
 mod chain;
+mod chain_loop;
 mod check;
 mod completions;
 mod doctor;

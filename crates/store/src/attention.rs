@@ -16,6 +16,8 @@ pub enum AttentionKind {
     Interrupted,
     /// It completed, and an optional artifact is missing.
     Warning,
+    /// A person could not be told what waits.
+    Undelivered,
 }
 
 /// The subject of a reason: a check or an expected artifact.

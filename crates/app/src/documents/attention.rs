@@ -56,6 +56,7 @@ pub fn next_command(item: &AttentionItem, now: Millis) -> String {
     match item.kind {
         AttentionKind::Interrupted if item.count > 1 => "escrow resume --all".to_owned(),
         AttentionKind::Interrupted => format!("escrow resume {run}"),
+        AttentionKind::Undelivered => "escrow chain check".to_owned(),
         AttentionKind::Warning | AttentionKind::Waiting => format!("escrow runs show {run}"),
         AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => {
             format!("escrow explain {run}")

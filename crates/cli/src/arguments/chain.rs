@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::chain_loop::{ChainCheckArguments, ChainDaemonArguments};
+
 #[derive(Debug, Args)]
 pub(crate) struct ChainArguments {
     #[command(subcommand)]
@@ -30,6 +32,10 @@ pub(crate) enum ChainAction {
     Enable(NamedChain),
     /// Let nothing fire a chain
     Disable(NamedChain),
+    /// Do everything that is due, resume what was abandoned, and return; for cron
+    Check(ChainCheckArguments),
+    /// The same again and again, hosting many runs at once, and receiving webhooks
+    Daemon(ChainDaemonArguments),
     /// List runs of chains, newest first
     Runs(ChainRunsArguments),
 }

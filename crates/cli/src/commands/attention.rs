@@ -73,6 +73,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
         AttentionKind::Aborted => paint.red("aborted"),
         AttentionKind::Interrupted => paint.yellow("interrupted"),
         AttentionKind::Warning => paint.yellow("warning"),
+        AttentionKind::Undelivered => paint.yellow("undelivered"),
     };
     let times = if item.count > 1 { format!("  {} times", item.count) } else { String::new() };
     let place =

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use escrow_app::chains::{self, ChainPlan, FireEvent, ListedChain, PlannedStep};
-use escrow_app::{App, Error, documents, inputs};
+use escrow_app::{App, Error, documents, fires, inputs, schedule};
 use escrow_engine::Run;
 use escrow_model::{ChainStatus, Millis, rfc3339};
-use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
+use escrow_store::{ChainDefined, ChainRow, ChainRunFilter, FireFilter};
 use serde_json::{Value, json};
 
-use super::playbook_file;
 use super::run::directory;
+use super::{chain_loop, playbook_file};
 use crate::arguments::{
     ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments, Output, Shared,
 };
@@ -30,6 +30,8 @@ pub(crate) async fn chain(arguments: ChainArguments, shared: &Shared, ui: &Ui) -
         ChainAction::Resume(chain) => changed(&chains::resume(&app, &chain.name).await?, ui),
         ChainAction::Enable(chain) => changed(&chains::enable(&app, &chain.name).await?, ui),
         ChainAction::Disable(chain) => changed(&chains::disable(&app, &chain.name).await?, ui),
+        ChainAction::Check(check) => Box::pin(chain_loop::check(&check, shared, ui)).await,
+        ChainAction::Daemon(daemon) => Box::pin(chain_loop::daemon(&daemon, shared, ui)).await,
         ChainAction::Runs(which) => runs(&which, &app, ui).await,
     }
 }
@@ -37,6 +39,8 @@ pub(crate) async fn chain(arguments: ChainArguments, shared: &Shared, ui: &Ui) -
 async fn define(arguments: &DefineArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let directory = directory(arguments.dir.as_deref())?;
     let definition = chains::define(app, &arguments.file, &directory).await?;
+    // Changes count from here on.
+    schedule::begin_watching(app).await?;
     playbook_file::show(&definition.warnings, ui);
     let row = definition.defined.row();
     let (name, version) = (printable(&row.name), row.version);
@@ -110,8 +114,11 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let queries = app.queries()?;
     let latest: Vec<_> = shown.runs.iter().take(SHOWN_RUNS).cloned().collect();
     let runs = chains::runs::documents(&*queries, &latest).await?;
+    let without = fires_without_run(Some(name), SHOWN_RUNS, app).await?;
     if ui.output() != Output::Human {
-        ui.data(&documents::chain_with_runs(&shown, &runs));
+        let mut document = documents::chain_with_runs(&shown, &runs);
+        document["fires"] = json!(without);
+        ui.data(&document);
         return Ok(Exit::Completed);
     }
     let row = &shown.row;
@@ -133,6 +140,10 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     if !runs.is_empty() {
         text.push('\n');
         text.push_str(&runs_table(&runs, ui.page));
+    }
+    if !without.is_empty() {
+        text.push('\n');
+        text.push_str(&fires_table(&without, ui.page));
     }
     ui.page(&text);
     Ok(Exit::Completed)
@@ -272,13 +283,52 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
     let filter = ChainRunFilter { chain: arguments.name.clone(), limit: Some(arguments.limit) };
     let rows = chains::runs::rows(app, &filter).await?;
     let runs = chains::runs::documents(&*app.queries()?, &rows).await?;
+    let without = fires_without_run(arguments.name.as_deref(), arguments.limit, app).await?;
     match ui.output() {
-        Output::Json => drop(ui.data(&documents::chain_runs(&runs))),
-        Output::Jsonl => drop(runs.iter().all(|run| ui.data(&json!({ "chain_run": run })))),
-        Output::Human if runs.is_empty() => ui.page("no runs of chains"),
-        Output::Human => ui.page(&runs_table(&runs, ui.page)),
+        Output::Json => {
+            let mut document = documents::chain_runs(&runs);
+            document["fires"] = json!(without);
+            ui.data(&document);
+        }
+        Output::Jsonl => {
+            let told = runs.iter().all(|run| ui.data(&json!({ "chain_run": run })));
+            let _ = told && without.iter().all(|fire| ui.data(&json!({ "fire": fire })));
+        }
+        Output::Human if runs.is_empty() && without.is_empty() => ui.page("no runs of chains"),
+        Output::Human => {
+            if !runs.is_empty() {
+                ui.page(&runs_table(&runs, ui.page));
+            }
+            if !without.is_empty() {
+                ui.page(&fires_table(&without, ui.page));
+            }
+        }
     }
     Ok(Exit::Completed)
+}
+
+/// Fires that have no run, or not yet, newest first.
+async fn fires_without_run(chain: Option<&str>, limit: usize, app: &App) -> Result<Vec<Value>, Error> {
+    let filter = FireFilter { chain: chain.map(str::to_owned), without_run: true, limit: Some(limit) };
+    Ok(fires::list(app, &filter).await?.iter().map(fires::document).collect())
+}
+
+fn fires_table(fires: &[Value], paint: Paint) -> String {
+    let mut table = TextTable::new();
+    for fire in fires {
+        let (chain, status) = (word(fire, "chain"), word(fire, "status"));
+        let at = word(fire, "at").replace('T', " ").chars().take(19).collect::<String>();
+        let event = printable(fire["event"]["event"].as_str().unwrap_or_default());
+        let why = printable(fire["reason"]["summary"].as_str().unwrap_or_default());
+        table.row(&[
+            (&status, paint.yellow(&status)),
+            (&chain, chain.clone()),
+            (&event, event.clone()),
+            (&at, paint.dim(&at)),
+            (&why, why.clone()),
+        ]);
+    }
+    format!("fires without a run\n{}", table.render())
 }
 
 fn runs_table(runs: &[Value], paint: Paint) -> String {

@@ -65,7 +65,12 @@ fn tell(pass: &Pass, ui: &Ui) {
             | FireStatus::Failed => "skipped",
         };
         let why = fire.reason.as_deref().unwrap_or_default();
-        ui.say(&format!("{word} {} by {}: {}", printable(&fire.chain), printable(&fire.event), printable(why)));
+        ui.say(&format!(
+            "{word} {} by {}: {}",
+            printable(&fire.chain),
+            printable(&fire.event),
+            printable(why)
+        ));
     }
     for run in &pass.resumed {
         ui.say(&format!("resumed run {run}"));
@@ -121,7 +126,11 @@ fn due_document(one: &Occurrence) -> Value {
     })
 }
 
-pub(crate) async fn daemon(arguments: &ChainDaemonArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn daemon(
+    arguments: &ChainDaemonArguments,
+    shared: &Shared,
+    ui: &Ui,
+) -> Result<Exit, Error> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     // Many runs at once report to their journals, not to this terminal.
     let caller = Caller { program: "daemon", actor: Some(os_actor()), runs_around };
@@ -132,7 +141,9 @@ pub(crate) async fn daemon(arguments: &ChainDaemonArguments, shared: &Shared, ui
     };
     let scheduler = Scheduler::new(Arc::clone(&app), arguments.jobs);
     ui.say("watching the chains; SIGTERM lets runs come to rest, a second one ends them");
-    ui.data_if_machine(&json!({ "daemon": { "url": hooks.as_ref().map(|hooks| format!("http://{}", hooks.address)) } }));
+    ui.data_if_machine(
+        &json!({ "daemon": { "url": hooks.as_ref().map(|hooks| format!("http://{}", hooks.address)) } }),
+    );
     let serving = async {
         match hooks {
             Some(hooks) => hooks.serve().await,

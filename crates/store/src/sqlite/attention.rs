@@ -61,8 +61,10 @@ impl Store {
             let dismissals = dismissals(connection)?;
             let mut items = BTreeMap::new();
             causes::ended(connection, &dismissals, &mut items)?;
-            for one in
-                causes::waiting(connection)?.into_iter().chain(causes::interrupted(connection, &judge)?)
+            for one in causes::waiting(connection)?
+                .into_iter()
+                .chain(causes::interrupted(connection, &judge)?)
+                .chain(causes::undelivered(connection)?)
             {
                 add(one, &dismissals, &mut items);
             }
@@ -125,8 +127,10 @@ pub(crate) fn forget_gone(connection: &Connection) -> Result<(), Trouble> {
     let dismissals = dismissals(connection)?;
     let mut left = BTreeMap::new();
     causes::ended(connection, &dismissals, &mut left)?;
-    for one in
-        causes::waiting(connection)?.into_iter().chain(causes::interrupted(connection, &|_| Liveness::Dead)?)
+    for one in causes::waiting(connection)?
+        .into_iter()
+        .chain(causes::interrupted(connection, &|_| Liveness::Dead)?)
+        .chain(causes::undelivered(connection)?)
     {
         add(one, &dismissals, &mut left);
     }

@@ -37,7 +37,7 @@ impl Group {
             AttentionKind::Waiting => Group::Waiting,
             AttentionKind::Interrupted => Group::Interrupted,
             AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => Group::Failed,
-            AttentionKind::Warning => Group::Warned,
+            AttentionKind::Warning | AttentionKind::Undelivered => Group::Warned,
         }
     }
 
@@ -121,7 +121,7 @@ fn looks(item: &AttentionItem) -> (&'static str, &'static str) {
         AttentionKind::Failed => ("bad", "bad"),
         AttentionKind::TimedOut => ("clock", "bad"),
         AttentionKind::Aborted => ("block", "bad"),
-        AttentionKind::Warning => ("warn", "warn"),
+        AttentionKind::Warning | AttentionKind::Undelivered => ("warn", "warn"),
     }
 }
 

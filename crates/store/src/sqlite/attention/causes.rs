@@ -143,6 +143,34 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Notifications that could not be delivered, while what they tell still waits.
+pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT outbox.run, outbox.error, outbox.created_at, outbox.attempts, runs.playbook, runs.title
+         FROM outbox JOIN runs ON runs.id = outbox.run
+         WHERE outbox.next_at IS NOT NULL AND outbox.error IS NOT NULL",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let (error, attempts): (String, u64) = (row.get(1)?, row.get(3)?);
+        let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+        Ok(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::Undelivered,
+                reason_code: None,
+                playbook: row.get(4)?,
+                subject: Some(Subject { kind: "notification".into(), id: "notify".into() }),
+                wait: None,
+            },
+            at: row.get(2)?,
+            run: RunId::from_stored(row.get::<_, String>(0)?),
+            summary: format!("the notification failed {times}: {error}"),
+            title: row.get(5)?,
+            wait: None,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Runs that should be running, and whose process is gone.
 pub(super) fn interrupted(
     connection: &Connection,

@@ -1,0 +1,633 @@
+//! What makes chains fire, with the real binary: schedules, webhooks, files, other runs; and many processes at once.
+
+mod desk;
+mod server;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use desk::{Desk, Done, signal};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use server::{Received, Says, Server};
+use sha2::{Digest, Sha256};
+
+const SECRET: &str = "a-secret-of-the-webhook";
+
+/// A playbook that leaves a line in `log` for each of its runs.
+const NOTE: &str = "inputs: { text: { default: ran } }
+checks:
+  note: { type: command, exec: \"printf '%s\\\\n' {{ inputs.text }} >> log\" }
+";
+
+fn chain(name: &str, trigger: &str, more: &str) -> String {
+    format!("name: {name}\ntrigger: {trigger}\n{more}\nsteps:\n  - skill: note\n")
+}
+
+struct Project {
+    desk: Desk,
+}
+
+impl Project {
+    fn new() -> Project {
+        let desk = Desk::new();
+        desk.write(".escrow/playbooks/note.yaml", NOTE);
+        Project { desk }
+    }
+
+    fn define(&self, name: &str, trigger: &str, more: &str) -> &Project {
+        self.define_text(name, &chain(name, trigger, more))
+    }
+
+    fn define_text(&self, name: &str, text: &str) -> &Project {
+        let file = format!("{name}.yaml");
+        self.desk.write(&file, text);
+        let done = self.desk.escrow(&["chain", "define", &file]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        self
+    }
+
+    fn check(&self, more: &[&str]) -> Value {
+        let mut arguments = vec!["chain", "check", "--output", "json", "--quiet"];
+        arguments.extend(more);
+        let done = self.desk.escrow(&arguments);
+        assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+        done.json()["check"].clone()
+    }
+
+    fn runs(&self, name: &str) -> Value {
+        self.desk.escrow(&["chain", "runs", name, "--output", "json"]).json()
+    }
+
+    fn statuses(&self, name: &str) -> Vec<String> {
+        let runs = self.runs(name);
+        let words = |list: &Value, key: &str| -> Vec<String> {
+            list.as_array()
+                .into_iter()
+                .flatten()
+                .map(|one| one[key].as_str().unwrap_or("").to_owned())
+                .collect()
+        };
+        [words(&runs["chain_runs"], "status"), words(&runs["fires"], "status")].concat()
+    }
+
+    fn lines(&self) -> usize {
+        self.desk.read("log").lines().count()
+    }
+
+    /// The time of the definition, moved.
+    fn time_of(&self, name: &str, minutes: u64) -> String {
+        let shown = self.desk.escrow(&["chain", "show", name, "--output", "json"]).json();
+        let at = escrow_model::parse_rfc3339(shown["chain"]["updated_at"].as_str().expect("a time"))
+            .expect("a time");
+        escrow_model::rfc3339(at + minutes * 60_000)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// HMAC-SHA256 by its definition, apart from the implementation under test.
+fn signature(secret: &str, body: &[u8]) -> String {
+    let mut key = [0_u8; 64];
+    key[..secret.len()].copy_from_slice(secret.as_bytes());
+    let padded = |pad: u8| key.map(|byte| byte ^ pad);
+    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(body).finalize();
+    format!("sha256={}", hex(&Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize()))
+}
+
+struct Daemon {
+    child: Child,
+    address: String,
+}
+
+impl Daemon {
+    fn start(desk: &Desk, more: &[&str]) -> Daemon {
+        let mut command: Command = desk.command(&["chain", "daemon", "--output", "jsonl", "--quiet"]);
+        command.args(more).env("HOOK_SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the daemon starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        let said: Value = serde_json::from_str(&line).unwrap_or_default();
+        let address = said["daemon"]["url"].as_str().unwrap_or_default().replace("http://", "");
+        Daemon { child, address }
+    }
+
+    fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).expect("the daemon listens");
+        let mut head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        stream.write_all(format!("{head}\r\n").as_bytes()).expect("it reads");
+        // A server that has refused the size may close before it has read everything.
+        let _ = stream.write_all(body);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+        let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    fn deliver(&self, id: &str, event: &str, body: &Value) -> (u16, Value) {
+        let body = body.to_string();
+        let signed = signature(SECRET, body.as_bytes());
+        let headers =
+            [("x-github-event", event), ("x-github-delivery", id), ("x-hub-signature-256", &signed)];
+        self.post("/hooks/github", &headers, body.as_bytes())
+    }
+
+    fn end(mut self) {
+        signal(self.child.id(), Signal::TERM);
+        assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn opened(number: u64) -> Value {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let now = escrow_model::rfc3339(u64::try_from(now.as_millis()).expect("it fits"));
+    json!({
+        "action": "opened",
+        "repository": {"full_name": "octo/app"},
+        "pull_request": {"number": number, "title": "A change", "draft": false, "updated_at": now,
+            "base": {"ref": "main", "repo": {"full_name": "octo/app"}},
+            "head": {"ref": "change", "sha": "abc", "repo": {"full_name": "octo/app"}}}
+    })
+}
+
+#[test]
+fn a_schedule_fires_once_however_often_it_is_checked() {
+    let project = Project::new();
+    project.define("often", "{ schedule: every 10m }", "");
+    assert_eq!(project.check(&[])["recorded"], json!([]), "nothing is due at the definition");
+    let at = project.time_of("often", 11);
+    let rehearsed = project.check(&["--at", &at, "--dry-run"]);
+    assert_eq!(rehearsed["due"].as_array().map(Vec::len), Some(1), "{rehearsed}");
+    assert_eq!(project.lines(), 0, "a dry run fires nothing");
+    let fired = project.check(&["--at", &at]);
+    assert_eq!(fired["accepted"][0]["event"]["event"], "schedule.fired");
+    for _ in 0..2 {
+        assert_eq!(project.check(&["--at", &at])["recorded"], json!([]));
+    }
+    assert_eq!(project.lines(), 1);
+    assert_eq!(project.statuses("often"), ["completed"]);
+}
+
+#[test]
+fn missed_ticks_have_a_reason_and_catch_up_makes_up_for_them() {
+    let project = Project::new();
+    project.define("skips", "{ schedule: every 1h }", "");
+    project.define("once", "{ schedule: every 1h, catch_up: once }", "");
+    project.define("all", "{ schedule: every 1h, catch_up: all }", "concurrency: queue");
+    let morning = project.time_of("all", 24 * 60 + 30);
+    project.check(&["--at", &morning]);
+    let skipped = project.runs("skips");
+    assert_eq!(skipped["chain_runs"], json!([]));
+    assert_eq!(skipped["fires"][0]["reason"]["code"], "fire.missed.late");
+    assert!(skipped["fires"][0]["reason"]["summary"].as_str().is_some_and(|why| why.starts_with("24 ticks")));
+    assert_eq!(project.runs("once")["chain_runs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        project.runs("all")["chain_runs"].as_array().map(Vec::len),
+        Some(24),
+        "each tick, one after another"
+    );
+    assert_eq!(project.lines(), 25);
+    let shown = project.desk.escrow(&["chain", "show", "skips"]);
+    assert!(shown.stdout.contains("24 ticks"), "{}", shown.stdout);
+}
+
+#[test]
+fn two_daemons_and_five_checks_in_the_same_minute_fire_once() {
+    let project = Project::new();
+    // Every second brings a tick, and each tick is one fire for all of them.
+    project.define("busy", "{ schedule: every 1s }", "concurrency: queue");
+    let daemons = [Daemon::start(&project.desk, &[]), Daemon::start(&project.desk, &[])];
+    let checks: Vec<Child> = (0..5).map(|_| project.desk.start(&["chain", "check", "--quiet"])).collect();
+    project.desk.until("several ticks have fired", || project.lines() >= 3);
+    for mut check in checks {
+        check.wait().expect("a check ends");
+    }
+    daemons.into_iter().for_each(Daemon::end);
+    let runs = project.runs("busy");
+    let mut keys: Vec<&str> = runs["chain_runs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|run| run["trigger_event"]["scheduled_at"].as_str().expect("its tick"))
+        .collect();
+    let count = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), count, "a tick has one run");
+    let completed = project.statuses("busy").iter().filter(|status| *status == "completed").count();
+    assert_eq!(project.lines(), completed, "each run did its work once");
+}
+
+#[test]
+fn a_signed_webhook_fires_the_chains_that_match_and_its_copy_none() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.define(
+        "reviews",
+        "{ event: pr.opened, filter: { base: main, draft: false } }",
+        "concurrency: queue",
+    );
+    project.define("releases", "{ event: pr.opened, filter: { base: release } }", "");
+    let daemon = Daemon::start(&project.desk, &["--port", "0"]);
+    let (status, answer) = daemon.deliver("d-1", "pull_request", &opened(7));
+    assert_eq!((status, answer["fires"][0]["chain"].as_str()), (202, Some("reviews")), "{answer}");
+    assert_eq!(answer["fires"].as_array().map(Vec::len), Some(1));
+    let event = opened(8);
+    assert_eq!(daemon.deliver("d-2", "pull_request", &event).0, 202);
+    assert_eq!(daemon.deliver("d-2", "pull_request", &event).1["status"], "duplicate", "the same delivery");
+    assert_eq!(
+        daemon.deliver("d-3", "pull_request", &event).1["status"],
+        "duplicate",
+        "a replay under another id"
+    );
+    project.desk.until("both have run", || project.lines() == 2);
+    project.desk.until("both have ended", || project.statuses("reviews") == ["completed", "completed"]);
+    let runs = project.runs("reviews");
+    assert_eq!(runs["chain_runs"][1]["trigger_event"]["pr_number"], 7, "{runs}");
+    daemon.end();
+    assert!(project.statuses("releases").is_empty());
+}
+
+#[test]
+fn webhooks_that_are_unsigned_replayed_oversized_or_malformed_fire_nothing() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.define("reviews", "{ event: pr.opened }", "");
+    let daemon = Daemon::start(&project.desk, &["--port", "0"]);
+    let body = opened(1).to_string();
+    let good = signature(SECRET, body.as_bytes());
+    let named = [("x-github-event", "pull_request"), ("x-github-delivery", "d-1")];
+    let with = |signed: &'static str| [named[0], named[1], ("x-hub-signature-256", signed)];
+    assert_eq!(daemon.post("/hooks/github", &named, body.as_bytes()).0, 401);
+    assert_eq!(daemon.post("/hooks/github", &with("sha256=00"), body.as_bytes()).0, 401);
+    let other = signature("another-secret-of-nobody", body.as_bytes());
+    let forged = [named[0], named[1], ("x-hub-signature-256", other.as_str())];
+    assert_eq!(daemon.post("/hooks/github", &forged, body.as_bytes()).0, 401);
+    let mut old = opened(1);
+    old["pull_request"]["updated_at"] = json!("2020-01-01T00:00:00Z");
+    assert_eq!(daemon.deliver("d-1", "pull_request", &old).0, 403, "an old body");
+    let large = vec![b' '; 6 * 1024 * 1024];
+    assert!([413, 0].contains(&daemon.post("/hooks/github", &with("sha256=00"), &large).0));
+    let malformed = signature(SECRET, b"{");
+    let malformed = [named[0], named[1], ("x-hub-signature-256", malformed.as_str())];
+    assert_eq!(daemon.post("/hooks/github", &malformed, b"{").0, 400);
+    let nameless = [("x-github-event", "pull_request"), ("x-hub-signature-256", good.as_str())];
+    assert_eq!(daemon.post("/hooks/github", &nameless, body.as_bytes()).0, 400);
+    assert_eq!(daemon.post("/hooks/gitlab", &named, body.as_bytes()).0, 404);
+    assert_eq!(daemon.post("/", &named, body.as_bytes()).0, 404, "there is nothing else on this socket");
+    daemon.end();
+    assert!(project.statuses("reviews").is_empty());
+    assert_eq!(project.lines(), 0);
+}
+
+#[test]
+fn a_pull_request_from_a_fork_fires_only_chains_that_allow_forks() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.define("careful", "{ event: pr.opened }", "");
+    project.define("open", "{ event: pr.opened, forks: true }", "");
+    let daemon = Daemon::start(&project.desk, &["--port", "0"]);
+    let mut event = opened(9);
+    event["pull_request"]["head"]["repo"]["full_name"] = json!("mallory/app");
+    assert_eq!(daemon.deliver("d-1", "pull_request", &event).0, 202);
+    project.desk.until("the open chain has run", || project.statuses("open") == ["completed"]);
+    daemon.end();
+    assert_eq!(project.runs("careful")["fires"][0]["reason"]["code"], "fire.skipped.fork");
+}
+
+#[test]
+fn without_a_webhook_in_the_settings_no_socket_is_opened() {
+    let project = Project::new();
+    let done = project.desk.escrow(&["chain", "daemon", "--port", "0"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("[webhook.github]"), "{}", done.stderr);
+}
+
+#[test]
+fn a_run_that_completes_fires_the_chain_that_waits_for_it_and_never_its_own() {
+    let project = Project::new();
+    project.define("after", "{ event: run.completed, filter: { playbook: note, status: completed } }", "");
+    project.desk.write("other.yaml", "checks: { a: { type: noop } }\n");
+    assert_eq!(project.desk.escrow(&["run", "other.yaml", "--quiet"]).code, Some(0));
+    assert_eq!(project.desk.escrow(&["run", ".escrow/playbooks/note.yaml", "--quiet"]).code, Some(0));
+    project.check(&[]);
+    assert_eq!(project.statuses("after"), ["completed"]);
+    for _ in 0..3 {
+        project.check(&[]);
+    }
+    assert_eq!(project.lines(), 2, "the step of the chain is a run of `note`, too, and fires nothing");
+}
+
+#[test]
+fn a_ring_of_chains_stops_at_its_depth_with_a_reason() {
+    let project = Project::new();
+    for name in ["ping", "pong"] {
+        project.desk.write(&format!(".escrow/playbooks/{name}-note.yaml"), NOTE);
+    }
+    let ring = |name: &str, other: &str| {
+        format!(
+            "name: {name}\ntrigger: {{ event: invocation.completed, filter: {{ playbook: {other}-note }} }}\n\
+             concurrency: queue\nmax_depth: 4\nsteps:\n  - skill: {name}-note\n"
+        )
+    };
+    project.define_text("ping", &ring("ping", "pong")).define_text("pong", &ring("pong", "ping"));
+    assert_eq!(project.desk.escrow(&["chain", "fire", "ping", "--quiet"]).code, Some(0));
+    project.check(&[]);
+    assert_eq!(project.lines(), 4, "ping, pong, ping, pong");
+    let stopped: Vec<Value> = ["ping", "pong"]
+        .iter()
+        .flat_map(|name| project.runs(name)["fires"].as_array().cloned().unwrap_or_default())
+        .collect();
+    assert_eq!(stopped.len(), 1, "{stopped:?}");
+    assert_eq!(stopped[0]["reason"]["code"], "fire.skipped.depth");
+    let page = project.desk.escrow(&["explain", "fire.skipped.depth"]);
+    assert!(page.stdout.contains("max_depth"), "{}", page.stdout);
+}
+
+#[test]
+fn one_failing_step_with_a_failing_follow_up_makes_exactly_two_runs() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/fails.yaml",
+        "checks: { a: { type: command, exec: 'echo x >> log; exit 1' } }\n",
+    );
+    project.desk.write(
+        ".escrow/playbooks/escalates.yaml",
+        "checks: { a: { type: command, exec: 'echo x >> log; exit 1' } }\n",
+    );
+    project.define_text(
+        "storm",
+        "name: storm\nsteps:\n  - skill: fails\n  - skill: escalates\n    condition: \"{{ steps[0].status == 'failed' }}\"\n",
+    );
+    let done = project.desk.escrow(&["chain", "fire", "storm", "--quiet"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    project.check(&[]);
+    assert_eq!(project.lines(), 2);
+    let runs = project.desk.escrow(&["runs", "--output", "json"]).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs}");
+}
+
+#[test]
+fn files_fire_when_they_change_and_have_been_quiet() {
+    let project = Project::new();
+    project.desk.write("docs/a.md", "one");
+    project.define("docs", "{ event: file.changed, paths: ['docs/**/*.md'], debounce: 50ms }", "");
+    assert_eq!(project.check(&[])["recorded"], json!([]), "nothing has changed since the definition");
+    project.desk.write("docs/b.md", "two");
+    project.desk.write("elsewhere.md", "three");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let fired = project.check(&[]);
+    assert_eq!(fired["accepted"][0]["event"]["paths"], json!(["docs/b.md"]), "{fired}");
+    assert_eq!(project.check(&[])["recorded"], json!([]));
+    assert_eq!(project.lines(), 1);
+}
+
+#[test]
+fn a_trigger_of_all_waits_for_each_of_its_sources() {
+    let project = Project::new();
+    project.desk.write("a.txt", "1");
+    project.define(
+        "both",
+        "{ all: [{ event: file.changed, paths: ['a.txt'], debounce: 1ms }, { event: run.completed, filter: { playbook: other } }], within: 1h }",
+        "",
+    );
+    project.desk.write("a.txt", "22");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(project.check(&[])["recorded"], json!([]), "one of two");
+    project.desk.write("other.yaml", "checks: { a: { type: noop } }\n");
+    assert_eq!(project.desk.escrow(&["run", "other.yaml", "--quiet"]).code, Some(0));
+    let fired = project.check(&[]);
+    let events = &fired["accepted"][0]["event"]["events"];
+    assert_eq!(
+        (events[0]["event"].as_str(), events[1]["event"].as_str()),
+        (Some("file.changed"), Some("run.completed")),
+        "{fired}"
+    );
+    assert_eq!(project.desk.escrow(&["run", "other.yaml", "--quiet"]).code, Some(0));
+    assert_eq!(project.check(&[])["recorded"], json!([]), "each must occur again");
+    assert_eq!(project.lines(), 1);
+}
+
+#[test]
+fn an_overlapping_fire_is_skipped_queued_or_takes_the_place() {
+    let project = Project::new();
+    let waits = |name: &str, concurrency: &str| {
+        format!(
+            "name: {name}\nconcurrency: {concurrency}\nsteps:\n  - skill: note\n  - skill: note\n    requires_approval: true\n"
+        )
+    };
+    let fire =
+        |name: &str| -> Done { project.desk.escrow(&["chain", "fire", name, "--quiet", "--output", "json"]) };
+    project.define_text("skips", &waits("skips", "skip"));
+    assert_eq!(fire("skips").code, Some(0), "it pauses");
+    let second = fire("skips");
+    assert_eq!(second.code, Some(4), "{}", second.stderr);
+    let runs = project.runs("skips");
+    assert_eq!(runs["fires"][0]["reason"]["code"], "fire.skipped.overlap");
+    assert!(
+        runs["fires"][0]["reason"]["summary"]
+            .as_str()
+            .is_some_and(|why| why.contains(runs["chain_runs"][0]["id"].as_str().expect("an id")))
+    );
+
+    project.define_text("replaces", &waits("replaces", "replace"));
+    assert_eq!(fire("replaces").code, Some(0));
+    assert_eq!(fire("replaces").code, Some(0));
+    assert_eq!(project.statuses("replaces"), ["waiting_approval", "cancelled"]);
+
+    project.define_text("queues", &waits("queues", "queue"));
+    assert_eq!(fire("queues").code, Some(0));
+    let mut waiting = project.desk.start(&["chain", "fire", "queues", "--quiet"]);
+    project.desk.until("the second one waits for its turn", || {
+        project.runs("queues")["fires"][0]["reason"]["code"] == "fire.recorded.queued"
+    });
+    let asked = project.desk.escrow(&["approvals", "--output", "json"]).json();
+    let first = project.runs("queues")["chain_runs"][0]["steps"][1]["approval_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let denied = project.desk.escrow(&["deny", &first]);
+    assert!([Some(0), Some(4)].contains(&denied.code), "{}{asked}", denied.stderr);
+    assert_eq!(waiting.wait().expect("it ends").code(), Some(0), "its turn has come, and it pauses");
+    assert_eq!(project.statuses("queues"), ["waiting_approval", "aborted"]);
+}
+
+#[test]
+fn a_check_that_is_killed_leaves_a_fire_that_the_next_one_finishes() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/slow.yaml",
+        "checks: { a: { type: command, exec: 'echo begun >> begun; sleep 0.4; echo done >> log' } }\n",
+    );
+    project.define_text("slow", "name: slow\ntrigger: { schedule: every 10m }\nsteps:\n  - skill: slow\n");
+    let at = project.time_of("slow", 11);
+    // Killed at many moments: before it records, between recording and deciding, before and after its run has begun.
+    for delay_ms in [5, 15, 30, 60, 120, 250] {
+        let mut check = project.desk.start(&["chain", "check", "--at", &at, "--quiet"]);
+        std::thread::sleep(std::time::Duration::from_millis(delay_ms));
+        let _ = check.kill();
+        check.wait().expect("it ends");
+    }
+    project.desk.until("the run has ended", || {
+        project.check(&["--at", &at]);
+        project.statuses("slow") == ["completed"]
+    });
+    assert_eq!(project.runs("slow")["chain_runs"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_definition_that_is_deleted_does_not_stop_its_chain() {
+    let project = Project::new();
+    project.define("kept", "{ schedule: every 10m }", "");
+    std::fs::remove_file(project.desk.path().join("kept.yaml")).expect("it is there");
+    let at = project.time_of("kept", 10);
+    project.check(&["--at", &at]);
+    assert_eq!(project.statuses("kept"), ["completed"]);
+    // A playbook that is gone keeps the run from beginning, and the fire says so.
+    std::fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
+    let at = project.time_of("kept", 20);
+    let done = project.desk.escrow(&["chain", "check", "--at", &at, "--output", "json", "--quiet"]);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    let fire = &project.runs("kept")["fires"][0];
+    assert_eq!(
+        (fire["status"].as_str(), fire["reason"]["code"].as_str()),
+        (Some("failed"), Some("fire.failed.begin"))
+    );
+}
+
+#[test]
+fn a_paused_chain_does_not_fire_and_misses_nothing_when_it_resumes() {
+    let project = Project::new();
+    project.define("paused", "{ schedule: every 10m }", "");
+    let at = project.time_of("paused", 11);
+    assert_eq!(project.desk.escrow(&["chain", "pause", "paused"]).code, Some(0));
+    assert_eq!(project.check(&["--at", &at])["recorded"], json!([]));
+    assert_eq!(project.desk.escrow(&["chain", "resume", "paused"]).code, Some(0));
+    assert_eq!(project.check(&[])["recorded"], json!([]));
+    let at = project.time_of("paused", 11);
+    project.check(&["--at", &at]);
+    assert_eq!(project.statuses("paused"), ["completed"]);
+}
+
+#[test]
+fn a_daemon_drains_and_a_new_definition_needs_no_restart() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/slow.yaml",
+        "checks: { a: { type: command, exec: 'echo begun >> begun; sleep 1; echo done >> log' } }\n",
+    );
+    let daemon = Daemon::start(&project.desk, &[]);
+    project.define_text("slow", "name: slow\ntrigger: { schedule: every 1s }\nsteps:\n  - skill: slow\n");
+    project.desk.until("a run has begun", || !project.desk.read("begun").is_empty());
+    daemon.end();
+    assert_eq!(project.lines(), project.desk.read("begun").lines().count(), "what had begun came to its end");
+    assert!(project.statuses("slow").contains(&"completed".to_owned()));
+}
+
+#[test]
+fn people_are_told_what_waits_for_them_and_told_again_until_it_succeeds() {
+    let project = Project::new();
+    project
+        .desk
+        .write(".escrow/config.toml", "[notify]\ncommand = \"cat >> told; echo >> told; test -e well\"\n");
+    project.define_text("asks", "name: asks\nsteps:\n  - skill: note\n    requires_approval: true\n");
+    assert_eq!(project.desk.escrow(&["chain", "fire", "asks", "--quiet"]).code, Some(0));
+    project.check(&[]);
+    let told: Value =
+        serde_json::from_str(project.desk.read("told").lines().next().expect("a message")).expect("JSON");
+    assert_eq!(told["kind"], "approval");
+    assert!(
+        told["commands"][0].as_str().is_some_and(|command| command.starts_with("escrow approve a_")),
+        "{told}"
+    );
+    let attention = project.desk.escrow(&["attention", "--output", "json"]).json();
+    let undelivered =
+        attention["attention"].as_array().expect("a list").iter().find(|item| item["kind"] == "undelivered");
+    assert!(undelivered.is_some(), "a notification that fails is visible: {attention}");
+    project.check(&[]);
+    assert_eq!(project.desk.read("told").lines().count(), 1, "it is tried again later, not at once");
+}
+
+#[test]
+fn a_webhook_tells_people_too_and_only_once() {
+    let server = Server::start(|_: &Received| Says::json(200, &json!({})));
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", &format!("[notify]\nwebhook = \"{}/told\"\n", server.url));
+    project.define_text("asks", "name: asks\nsteps:\n  - skill: note\n    requires_approval: true\n");
+    assert_eq!(project.desk.escrow(&["chain", "fire", "asks", "--quiet"]).code, Some(0));
+    project.check(&[]);
+    project.check(&[]);
+    let received = server.received();
+    assert_eq!(received.len(), 1, "{:?}", server.asked());
+    assert_eq!(received[0].json()["kind"], "approval");
+}
+
+#[test]
+fn github_is_polled_where_no_webhook_can_reach() {
+    let page = std::sync::Arc::new(std::sync::Mutex::new(json!([])));
+    let pages = std::sync::Arc::clone(&page);
+    let server = Server::start(move |got: &Received| {
+        let body =
+            if got.path.contains("/pulls") { pages.lock().expect("no panic").clone() } else { json!([]) };
+        let etag = format!("\"{}\"", hex(&Sha256::digest(body.to_string())[..4]));
+        if got.header("if-none-match") == etag {
+            Says::status(304)
+        } else {
+            Says::json(200, &body).with("etag", &etag)
+        }
+    });
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[poll.github]\nrepos = [\"octo/app\"]\n");
+    project.define("reviews", "{ event: pr.opened }", "");
+    let check = |minutes: u64| {
+        let at = project.time_of("reviews", minutes);
+        let done = Done::from(
+            project
+                .desk
+                .command(&["chain", "check", "--output", "json", "--quiet", "--at", &at])
+                .env("GITHUB_API_URL", &server.url)
+                .env("GITHUB_TOKEN", "ghs_token")
+                .output()
+                .expect("it runs"),
+        );
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        done.json()["check"].clone()
+    };
+    assert_eq!(check(1)["recorded"], json!([]), "the first poll finds where to begin");
+    let pull = |number: u64, fork: bool| {
+        let head = if fork { "mallory/app" } else { "octo/app" };
+        json!({"number": number, "title": "x", "created_at": format!("2026-11-16T10:0{number}:00Z"),
+            "updated_at": format!("2026-11-16T10:0{number}:00Z"), "closed_at": null, "merged_at": null, "draft": false,
+            "base": {"ref": "main", "repo": {"full_name": "octo/app"}}, "head": {"repo": {"full_name": head}}})
+    };
+    *page.lock().expect("no panic") = json!([pull(2, true), pull(1, false)]);
+    assert_eq!(check(1)["recorded"], json!([]), "not again within a minute");
+    let fired = check(3);
+    assert_eq!(fired["accepted"][0]["event"]["pr_number"], 1, "{fired}");
+    assert_eq!(fired["settled"][0]["reason"]["code"], "fire.skipped.fork", "{fired}");
+    assert_eq!(check(5)["recorded"], json!([]));
+    let asked = server.received();
+    assert!(
+        asked.iter().any(|got| got.header("if-none-match").len() > 2),
+        "the answer is asked for by its tag"
+    );
+    assert!(asked.iter().all(|got| got.header("authorization") == "Bearer ghs_token"));
+}
