@@ -66,9 +66,9 @@ impl Run {
                 let check = self.index(check)?;
                 self.ledger_asked(check, scope, (key, digest))
             }
-            Event::LedgerAnswered { check, scope, key, effect } => {
+            Event::LedgerAnswered { check, scope, key, effect, refused } => {
                 let check = self.index(check)?;
-                self.ledger_answered(check, scope, key, effect.as_deref())
+                self.ledger_answered(check, scope, key, effect.as_deref(), *refused)
             }
             Event::EffectReused { check, scope, key, run } => {
                 let check = self.index(check)?;

@@ -30,6 +30,8 @@ pub(crate) struct LedgerAnswer {
     intents: u32,
     /// How often this run had learned by then that the effect happened.
     confirmations: u32,
+    /// It came with the refusal of an intent.
+    refused: bool,
 }
 
 /// The effect of another check or run, as it was when `reconcile` or a person was asked about it.
@@ -91,7 +93,12 @@ impl Deciding<'_> {
             return Admission::Decided;
         }
         let is_own = self.is_own(&effect, location);
-        let broke_contract = is_own && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
+        // `reconcile` is asked about an effect that broke its contract. Where that said `retry`, and the ledger has heard
+        // since that the effect happened, what happened counts.
+        let refused =
+            self.cell(*check, scope).and_then(|cell| cell.ledger.as_ref()).is_some_and(|one| one.refused);
+        let broke_contract =
+            is_own && !refused && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
         match effect.state {
             EffectState::Failed => Admission::Free,
             // What became of it, the run knows itself.
@@ -153,7 +160,7 @@ impl Deciding<'_> {
         match phase {
             Some(Phase::Consulting { key: asked, digest, confirmations }) if asked == key => {
                 if confirmations == self.confirmations_of(&key) {
-                    self.keep_ledger_answer(check, scope, key, effect);
+                    self.keep_ledger_answer(check, scope, key, effect, false);
                 } else {
                     self.ask_ledger(&Location::new(check, scope.clone()), &key, &digest);
                 }
@@ -168,11 +175,13 @@ impl Deciding<'_> {
         scope: &ScopePath,
         key: String,
         effect: Option<Box<LedgerEffect>>,
+        refused: bool,
     ) {
         let effect = self.newer_than(check, scope, &key, effect.as_deref()).map(Box::new).or(effect);
         let question = self.cell(check, scope).and_then(|cell| cell.question.clone());
         let check = self.plan().check(check).name.clone();
-        self.record(Event::LedgerAnswered { check: check.clone(), scope: scope.clone(), key, effect });
+        let scope_of = scope.clone();
+        self.record(Event::LedgerAnswered { check: check.clone(), scope: scope_of, key, effect, refused });
         if let Some(id) = question {
             // Where the effect is still in question, it is asked about anew.
             self.record(Event::WaitWithdrawn { check, scope: scope.clone(), id });
@@ -408,6 +417,7 @@ impl Run {
         scope: &ScopePath,
         key: &str,
         effect: Option<&LedgerEffect>,
+        refused: bool,
     ) -> Result<(), ApplyError> {
         let (intents, confirmations) = (self.intents_of(key), self.confirmations_of(key));
         let is_asked = self.is_consulting(check, scope, key);
@@ -417,6 +427,7 @@ impl Run {
                 effect: effect.cloned(),
                 intents,
                 confirmations,
+                refused,
             }));
         }
         if is_asked { self.make_due(check, scope) } else { Ok(()) }
@@ -434,7 +445,7 @@ impl Run {
     ) -> Turn {
         let Some(index) = self.graph.find(check) else { return Turn::default() };
         let mut deciding = Deciding::new(self, at);
-        deciding.keep_ledger_answer(index, scope, key, Some(Box::new(effect)));
+        deciding.keep_ledger_answer(index, scope, key, Some(Box::new(effect)), true);
         deciding.into_turn()
     }
 }

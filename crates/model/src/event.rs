@@ -70,6 +70,8 @@ pub enum Event {
         scope: ScopePath,
         key: String,
         effect: Option<Box<LedgerEffect>>,
+        /// It came with the refusal of an intent: the effect is newer than what this run had decided on.
+        refused: bool,
     },
     /// The effect is confirmed already. Its recorded output is judged instead of an attempt.
     EffectReused {

@@ -1,6 +1,6 @@
 //! A small share of what `just simulate` plays, with every change.
 
-use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, play, play_fires, simulate};
+use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, one, play, play_fires, simulate};
 
 #[track_caller]
 fn nothing_is_wrong(found: &Found, runs: u64) {
@@ -47,4 +47,11 @@ fn no_fire_is_lost_or_doubled() {
             "{played:?}"
         );
     }
+}
+
+/// `reconcile` says `retry`, and another run hears that the effect happened before the next intent is committed.
+#[test]
+fn a_refused_retry_of_an_own_effect_is_not_decided_for_ever() {
+    let (report, is_clean) = one(51, 303_560).expect("its plan loads");
+    assert!(is_clean, "{report}");
 }

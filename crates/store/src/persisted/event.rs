@@ -65,6 +65,7 @@ record_enum!(EventRecord for Event {
         scope: ScopePath = default,
         key: String,
         effect: Option<Box<LedgerEffect>> = default,
+        refused: bool = default,
     },
     EffectReused { check: String, scope: ScopePath = default, key: String, run: RunId },
     EffectResolved {
