@@ -600,3 +600,24 @@ fn hold_stop_blocks_a_stop_until_the_files_are_there() {
     let free = agents.run(REVIEW);
     assert_ne!(reason(&free), "run.completed.ok", "without `hold_stop` no stop is blocked");
 }
+
+#[test]
+fn a_key_in_a_delivered_file_is_treated_as_a_secret() {
+    let agents = Agents::claude(
+        "say hello; echo \"key: $ANTHROPIC_API_KEY\" > \"$ESCROW_ARTIFACTS/review.md\"; result Done.",
+    );
+    let agents = agents.variable("ANTHROPIC_API_KEY", "sk-test-supersecretkey");
+    let document = agents.run(REVIEW);
+    let warnings = document["run"]["warnings"].to_string();
+    assert!(warnings.contains("secret_in_artifact"), "{document:#}");
+    let exported = agents.escrow(&["runs", "export", "last"]).stdout;
+    assert!(!exported.contains("supersecretkey"), "the export leaves it out");
+}
+
+#[test]
+fn a_terminal_line_that_names_a_member_twice_is_none() {
+    let line = r#"{"type":"result","subtype":"success","is_error":true,"is_error":false,"num_turns":1,"result":"Done."}"#;
+    let agents = Agents::claude(&format!("say hello; line '{line}'"));
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: Hello, repair: 0 } }");
+    assert_ne!(reason(&document), "run.completed.ok", "{document:#}");
+}

@@ -204,6 +204,15 @@ fn a_show_with_problems_is_refused_with_all_of_them() {
 }
 
 #[test]
+fn a_play_has_a_plain_name() {
+    for name in ["a/../b", "$(touch pwned)", "-rf", "a b", ".."] {
+        let desk = desk(&format!("plays: {{{name:?}: {{playbook: build.yaml, worktree: true}}}}"), "");
+        let refused = desk.escrow(&["check", "show.yaml"]);
+        assert_eq!(refused.code, Some(2), "{name}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_show_can_be_checked_and_planned() {
     let desk = desk(SHOW, &gate(&[json!({"gate_passed": true})]));
     let checked = desk.escrow(&["check", "show.yaml"]);

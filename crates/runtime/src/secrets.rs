@@ -13,7 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_model::{Plan, RunId, Secret, SecretSource};
+use escrow_harness::HARNESSES;
+use escrow_model::{Plan, ProviderName, RunId, Secret, SecretSource};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -123,7 +124,7 @@ impl Secrets {
                 values.insert(secret.name.clone(), value);
             }
         }
-        Ok(Secrets::new(plan, values))
+        Ok(Secrets::new(plan, values).also_knowing(harness_keys(plan)))
     }
 
     /// What can be read without running anything; what cannot is left out. For messages about a run that this
@@ -233,6 +234,20 @@ pub fn keep_out_of_dumps() {
 }
 
 /// What this process was granted, when it is a command of a run itself: the variables, and the files that they name.
+/// The keys of the harnesses that the plan starts. They are secrets, declared or not: a harness can write its key into
+/// what it delivers.
+fn harness_keys(plan: &Plan) -> Vec<Vec<u8>> {
+    if plan.checks.iter().all(|check| check.provider != ProviderName::AI) {
+        return Vec::new();
+    }
+    let variables = HARNESSES.iter().flat_map(|harness| harness.spec().key_variables);
+    let values = variables.filter_map(std::env::var_os).map(OsString::into_vec);
+    values.filter(|key| key.len() >= HARNESS_KEY_BYTES_MIN).collect()
+}
+
+/// A shorter value is a stand-in, such as `none`, which other texts contain by chance.
+const HARNESS_KEY_BYTES_MIN: usize = 12;
+
 fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
     let mut granted = Vec::new();
     for secret in &plan.secrets {

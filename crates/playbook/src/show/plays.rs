@@ -66,6 +66,16 @@ impl<'a> DraftPlay<'a> {
                 }
             }
         };
+        // The name is part of a branch and of a path.
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+        if entry.key.starts_with('-') || !entry.key.chars().all(is_plain) {
+            found.push(
+                Problem::new("E0124", entry.key_span.clone(), format!("`{}` cannot name a play", entry.key))
+                    .label("letters, digits, `_` and `-` only, beginning with a letter or a digit")
+                    .help("rename the play"),
+            );
+            return None;
+        }
         let has_worktree = node.get("worktree").and_then(|flag| flag.bool()).unwrap_or(false);
         Some(DraftPlay { entry, gate, has_worktree })
     }
