@@ -26,6 +26,7 @@ bench:
     bash bench/make.sh
     bash bench/journal.sh
     bash bench/hook.sh
+    bash bench/agents.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh
