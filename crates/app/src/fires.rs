@@ -32,6 +32,12 @@ pub async fn list(app: &App, filter: &FireFilter) -> Result<Vec<FireRow>, Error>
     Ok(app.fires_to_read()?.fires(filter).await?)
 }
 
+/// Documents of the fires that have no run, or not yet, newest first.
+pub async fn without_run(app: &App, chain: Option<&str>, limit: usize) -> Result<Vec<Value>, Error> {
+    let filter = FireFilter { chain: chain.map(str::to_owned), without_run: true, limit: Some(limit) };
+    Ok(list(app, &filter).await?.iter().map(document).collect())
+}
+
 /// A fire as documents show it.
 pub fn document(fire: &FireRow) -> Value {
     let reason = match (fire.code, &fire.reason) {

@@ -6,7 +6,7 @@ use escrow_app::chains::{self, ChainPlan, FireEvent, ListedChain, PlannedStep};
 use escrow_app::{App, Error, documents, fires, inputs, schedule};
 use escrow_engine::Run;
 use escrow_model::{ChainStatus, Millis, rfc3339};
-use escrow_store::{ChainDefined, ChainRow, ChainRunFilter, FireFilter};
+use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
 use serde_json::{Value, json};
 
 use super::run::directory;
@@ -114,7 +114,7 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let queries = app.queries()?;
     let latest: Vec<_> = shown.runs.iter().take(SHOWN_RUNS).cloned().collect();
     let runs = chains::runs::documents(&*queries, &latest).await?;
-    let without = fires_without_run(Some(name), SHOWN_RUNS, app).await?;
+    let without = fires::without_run(app, Some(name), SHOWN_RUNS).await?;
     if ui.output() != Output::Human {
         let mut document = documents::chain_with_runs(&shown, &runs);
         document["fires"] = json!(without);
@@ -283,7 +283,7 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
     let filter = ChainRunFilter { chain: arguments.name.clone(), limit: Some(arguments.limit) };
     let rows = chains::runs::rows(app, &filter).await?;
     let runs = chains::runs::documents(&*app.queries()?, &rows).await?;
-    let without = fires_without_run(arguments.name.as_deref(), arguments.limit, app).await?;
+    let without = fires::without_run(app, arguments.name.as_deref(), arguments.limit).await?;
     match ui.output() {
         Output::Json => {
             let mut document = documents::chain_runs(&runs);
@@ -305,12 +305,6 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
         }
     }
     Ok(Exit::Completed)
-}
-
-/// Fires that have no run, or not yet, newest first.
-async fn fires_without_run(chain: Option<&str>, limit: usize, app: &App) -> Result<Vec<Value>, Error> {
-    let filter = FireFilter { chain: chain.map(str::to_owned), without_run: true, limit: Some(limit) };
-    Ok(fires::list(app, &filter).await?.iter().map(fires::document).collect())
 }
 
 fn fires_table(fires: &[Value], paint: Paint) -> String {
