@@ -13,8 +13,8 @@ mod list;
 mod plan;
 pub mod runs;
 
+pub(crate) use define::compile;
 pub use define::{Definition, define, disable, enable, pause, resume};
-pub(crate) use define::{LoadedChain, compile};
 pub use escrow_store::{ChainRow, ChainRunFilter, ChainRunRow};
 pub use fire::{FireEvent, FireOutcome, FiredRun, begin_fire, drive, fire, fire_key};
 pub use list::{FileState, ListedChain, find, list, plan_of, show};

@@ -4,16 +4,16 @@ use std::io;
 use std::path::Path;
 
 use escrow_model::Plan;
-use escrow_playbook::{AgentLookup, suggest_agent};
+use escrow_playbook::{AgentLookup, FileKind, Reading, suggest_agent};
 use escrow_runtime::playbook_file::Directories;
 use escrow_runtime::{agents, playbook_file};
 
-use crate::chains::{self, LoadedChain};
+use crate::chains;
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
 use crate::shows;
 
-/// A playbook without errors.
+/// A playbook, chain or show without errors.
 #[derive(Debug)]
 pub struct LoadedPlaybook {
     pub plan: Plan,
@@ -28,35 +28,38 @@ pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
     let current = std::env::current_dir().unwrap_or_default();
     let directories = Directories { current: &current, commands: directory };
-    let reading = playbook_file::read(path, &bytes, directories);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
-    match reading.plan {
-        Some(plan) => Ok(LoadedPlaybook { plan, text, warnings: diagnosed }),
-        None => Err(bad_file("bad_playbook", path, diagnosed, reading.omitted_errors)),
-    }
+    loaded("bad_playbook", path, &bytes, playbook_file::read(path, &bytes, directories))
 }
 
 /// Reads a playbook, or a chain or a show where the file is one.
 pub fn load_any(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
-    if escrow_playbook::is_show(&bytes) {
-        return shows::load(path, directory);
+    match escrow_playbook::file_kind(&bytes) {
+        Some(FileKind::Chain) => chains::compile(path, &bytes, directory),
+        Some(FileKind::Show) => shows::compile(path, &bytes, directory),
+        Some(FileKind::Playbook | FileKind::Tests | FileKind::Rules | FileKind::Outcome) | None => {
+            load(path, directory)
+        }
     }
-    if !escrow_playbook::is_chain(&bytes) {
-        return load(path, directory);
+}
+
+/// What was read of a file of any kind, or every problem in it under this code.
+pub(crate) fn loaded(
+    code: &'static str,
+    path: &Path,
+    bytes: &[u8],
+    reading: Reading,
+) -> Result<LoadedPlaybook, Error> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let warnings = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
+    match reading.plan {
+        Some(plan) => Ok(LoadedPlaybook { plan, text, warnings }),
+        None => Err(bad_file(code, path, warnings, reading.omitted_errors)),
     }
-    let LoadedChain { plan, text, warnings } = chains::compile(path, &bytes, directory)?;
-    Ok(LoadedPlaybook { plan, text, warnings })
 }
 
 /// A file with errors.
-pub(crate) fn bad_file(
-    code: &'static str,
-    path: &Path,
-    diagnosed: Diagnosed,
-    omitted_errors: usize,
-) -> Error {
+fn bad_file(code: &'static str, path: &Path, diagnosed: Diagnosed, omitted_errors: usize) -> Error {
     let problems = match (diagnosed.errors(), omitted_errors) {
         (1, 0) => "1 problem".to_owned(),
         (errors, 0) => format!("{errors} problems"),

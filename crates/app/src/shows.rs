@@ -10,25 +10,22 @@ use escrow_store::{RunFilter, RunKinds};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::diagnosed::Diagnosed;
 use crate::documents;
 use crate::error::Error;
 use crate::inputs;
 use crate::invocations::{self, NamedInvocation, NewInvocation, Origin};
 use crate::outcomes::{self, NewOutcome};
-use crate::playbooks::{LoadedPlaybook, bad_file, unreadable};
+use crate::playbooks::{LoadedPlaybook, loaded, unreadable};
 use crate::runs::{self, GivenInputs, Order};
 
 /// Reads a show with the playbooks of its plays and gates, or reports every problem in them.
 pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
-    let reading = playbook_file::read_show(path, &bytes, Directories::both(directory));
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
-    match reading.plan {
-        Some(plan) => Ok(LoadedPlaybook { plan, text, warnings: diagnosed }),
-        None => Err(bad_file("bad_show", path, diagnosed, reading.omitted_errors)),
-    }
+    compile(path, &bytes, directory)
+}
+
+pub(crate) fn compile(path: &Path, bytes: &[u8], directory: &Path) -> Result<LoadedPlaybook, Error> {
+    loaded("bad_show", path, bytes, playbook_file::read_show(path, bytes, Directories::both(directory)))
 }
 
 /// What to run, and with what.

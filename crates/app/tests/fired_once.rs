@@ -24,7 +24,7 @@ fn a_fire_that_is_begun_again_has_the_run_that_it_had() {
         let definition = chains::define(&app, &file, directory.path()).await?;
         let chain = definition.defined.row();
         let FireOutcome::Begun(first) = chains::begin_fire(&app, chain, "delivery-1", event(1)).await? else {
-            panic!("nobody has begun it");
+            panic!("it has no run yet");
         };
         let id = first.id().clone();
         assert_eq!(id, chain.id.run_of("delivery-1"));

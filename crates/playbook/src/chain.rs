@@ -44,13 +44,6 @@ pub fn read_chain(
     })
 }
 
-/// Whether a file is a chain, as far as its keys tell.
-pub fn is_chain(bytes: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let root = yaml::parse(text, &mut Diagnostics::default());
-    root.is_some_and(|root| file_kind::is_chain(&root))
-}
-
 /// The definition as JSON, as a chain is stored. Null when the text is not YAML.
 pub fn chain_definition(text: &str) -> serde_json::Value {
     yaml::parse(text, &mut Diagnostics::default()).map(|root| root.json()).unwrap_or_default()

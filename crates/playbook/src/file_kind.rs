@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Problem;
-use crate::yaml::Node;
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::yaml::{self, Node};
 
 /// What a YAML file is, by the keys that only such files have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
+pub enum FileKind {
     Playbook,
     Tests,
     Chain,
@@ -27,6 +27,12 @@ impl FileKind {
             FileKind::Outcome => "an outcome",
         }
     }
+}
+
+/// What a file is, as far as its keys tell.
+pub fn file_kind(bytes: &[u8]) -> Option<FileKind> {
+    let root = yaml::parse(std::str::from_utf8(bytes).ok()?, &mut Diagnostics::default())?;
+    kind_of(&root).map(|(kind, _)| kind)
 }
 
 /// The kind of a file and where it shows. None when it may be anything.
@@ -55,16 +61,6 @@ fn kind_of(root: &Node) -> Option<(FileKind, Range<usize>)> {
 fn has_step(root: &Node) -> bool {
     let first = root.get("steps").and_then(|steps| steps.list()).and_then(<[_]>::first);
     first.is_some_and(|first| first.entry("skill").is_some() || first.entry("action").is_some())
-}
-
-/// Whether its keys tell that a file is a chain.
-pub(crate) fn is_chain(root: &Node) -> bool {
-    kind_of(root).is_some_and(|(kind, _)| kind == FileKind::Chain)
-}
-
-/// Whether its keys tell that a file is a show.
-pub(crate) fn is_show(root: &Node) -> bool {
-    kind_of(root).is_some_and(|(kind, _)| kind == FileKind::Show)
 }
 
 /// The problem of a file that is certainly something else than a show.

@@ -49,8 +49,9 @@ pub use test_file::{
 };
 
 // Chains and shows.
-pub use chain::{ScheduleClock, TriggerReading, chain_definition, is_chain, read_chain, read_trigger};
-pub use show::{is_show, read_show};
+pub use chain::{ScheduleClock, TriggerReading, chain_definition, read_chain, read_trigger};
+pub use file_kind::{FileKind, file_kind};
+pub use show::read_show;
 
 // Diagnostics, and how a terminal shows them.
 pub use codes::{Code, DIAGNOSTICS, page};

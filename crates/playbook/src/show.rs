@@ -18,7 +18,7 @@ use escrow_model::{Plan, PlanKind, ProviderSpec};
 
 use crate::decode::{self, File};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::yaml::{self, Entry, Node};
+use crate::yaml::{Entry, Node};
 use crate::{Reading, ReferenceResolver, file_kind, resolve, shape};
 
 /// How many plays a show may have.
@@ -38,13 +38,6 @@ pub fn read_show(
     crate::read_with(bytes, file, |text, found| {
         plan(text, File { text, name: file, catalog, references }, found)
     })
-}
-
-/// Whether a file is a show, as far as its keys tell.
-pub fn is_show(bytes: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let root = yaml::parse(text, &mut Diagnostics::default());
-    root.is_some_and(|root| file_kind::is_show(&root))
 }
 
 fn plan(text: &str, file: File<'_>, found: &mut Diagnostics) -> Option<Plan> {

@@ -49,7 +49,7 @@ fn table(plan: &Plan, nested: &NestedPlans) -> NestedPlaybooks {
 pub type NestedPlans = BTreeMap<String, Arc<Plan>>;
 
 fn read(text: &str, references: &dyn ReferenceResolver) -> Result<Arc<Plan>, String> {
-    if escrow_playbook::is_chain(text.as_bytes()) {
+    if escrow_playbook::file_kind(text.as_bytes()) == Some(escrow_playbook::FileKind::Chain) {
         let reading = escrow_playbook::read_chain(text.as_bytes(), "test.yaml", &catalog(), references);
         return reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics));
     }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::app::App;
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
-use crate::playbooks::{bad_file, unreadable};
+use crate::playbooks::{LoadedPlaybook, loaded, unreadable};
 
 /// A definition that was activated.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Definition {
 /// Reads a chain file and makes it the active definition of its chain. Runs that are under way keep the one that they
 /// began with.
 pub async fn define(app: &App, path: &Path, directory: &Path) -> Result<Definition, Error> {
-    let LoadedChain { plan, text, warnings } = load(path, directory)?;
+    let LoadedPlaybook { plan, text, warnings } = load(path, directory)?;
     let wanted = DefineChain {
         name: plan.name.clone(),
         definition: escrow_playbook::chain_definition(&text),
@@ -39,29 +39,15 @@ pub async fn define(app: &App, path: &Path, directory: &Path) -> Result<Definiti
     Ok(Definition { defined, plan, warnings })
 }
 
-/// A chain without errors.
-#[derive(Debug)]
-pub(crate) struct LoadedChain {
-    pub(crate) plan: Plan,
-    pub(crate) text: String,
-    pub(crate) warnings: Diagnosed,
-}
-
 /// Reads a chain file with the playbooks of its steps, or reports every problem in them.
-pub(crate) fn load(path: &Path, directory: &Path) -> Result<LoadedChain, Error> {
+pub(crate) fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
     compile(path, &bytes, directory)
 }
 
 /// Compiles the text of a chain, as it is stored or as its file has it.
-pub(crate) fn compile(path: &Path, bytes: &[u8], directory: &Path) -> Result<LoadedChain, Error> {
-    let reading = playbook_file::read_chain(path, bytes, Directories::both(directory));
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
-    match reading.plan {
-        Some(plan) => Ok(LoadedChain { plan, text, warnings: diagnosed }),
-        None => Err(bad_file("bad_chain", path, diagnosed, reading.omitted_errors)),
-    }
+pub(crate) fn compile(path: &Path, bytes: &[u8], directory: &Path) -> Result<LoadedPlaybook, Error> {
+    loaded("bad_chain", path, bytes, playbook_file::read_chain(path, bytes, Directories::both(directory)))
 }
 
 pub(crate) fn digest_of(text: &str) -> String {

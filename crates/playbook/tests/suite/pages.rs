@@ -29,7 +29,7 @@ fn read(example: &str, page: &str) -> (Vec<Diagnostic>, bool) {
         true => format!("{example}steps:\n  - {{ action: shell, with: {{ exec: make }} }}\n"),
         false => example.to_owned(),
     };
-    if escrow_playbook::is_chain(chain.as_bytes()) {
+    if escrow_playbook::file_kind(chain.as_bytes()) == Some(escrow_playbook::FileKind::Chain) {
         let reading = escrow_playbook::read_chain(
             chain.as_bytes(),
             "example.yaml",
