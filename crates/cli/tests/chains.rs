@@ -345,7 +345,7 @@ fn each_step_has_an_invocation_of_its_own_and_the_chain_is_one() {
 }
 
 #[test]
-fn a_broken_contract_stops_effects_that_nobody_wrote_for_that_case() {
+fn a_broken_contract_stops_effects_whose_condition_does_not_read_it() {
     let project = Project::new();
     project.desk.write(
         "playbooks/gate.yaml",
@@ -626,9 +626,9 @@ fn a_notification_goes_where_the_project_says_unless_the_step_does() {
     let project = Project::new();
     let chain = "name: told\nsteps:\n  - { action: notify, with: { message: 'done with {{ trigger.pr_number }}' } }\n";
     project.desk.write("chain.yaml", chain);
-    let nobody = project.escrow(&["check", "chain.yaml"]);
-    assert_eq!(nobody.code, Some(2));
-    assert!(nobody.stderr.contains("nobody to tell"), "{}", nobody.stderr);
+    let refused = project.escrow(&["check", "chain.yaml"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("`notify` has no receiver"), "{}", refused.stderr);
     project.desk.write(".escrow/config.toml", "[notify]\ncommand = \"cat > told\"\n");
     project.define(chain);
     let (code, run) = project.fire("told");

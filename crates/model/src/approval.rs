@@ -44,6 +44,17 @@ impl Default for ApprovalTerms {
 }
 
 impl ApprovalTerms {
+    /// Whose approval is needed: `ann or ben`, `2 of ann, ben, eve`, `anyone, but not who started the run`.
+    pub fn in_words(&self) -> String {
+        let who = match (self.by.as_slice(), self.count) {
+            ([], 1) => "anyone".to_owned(),
+            ([], count) => format!("{count} people"),
+            (by, 1) => by.join(" or "),
+            (by, count) => format!("{count} of {}", by.join(", ")),
+        };
+        if self.independent { format!("{who}, but not who started the run") } else { who }
+    }
+
     /// Whether `by` names the actor.
     pub fn names(&self, actor: Option<&str>) -> bool {
         let matches = |actor: &str, name: &str| {

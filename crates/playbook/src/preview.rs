@@ -121,10 +121,9 @@ impl GuardKind {
 pub struct Question {
     pub check: String,
     pub kind: QuestionKind,
-    /// Whose word counts; empty for anyone.
-    pub by: Vec<String>,
-    pub count: u32,
-    pub independent: bool,
+    /// Whose word counts.
+    #[serde(flatten)]
+    pub terms: ApprovalTerms,
     pub expires_ms: u64,
 }
 
@@ -266,8 +265,9 @@ fn gates(check: &Check, name: &str) -> Vec<Guard> {
         guards.retain(|one| one.kind != GuardKind::Failure || !check.after.is_empty());
     }
     guards.extend(check.assume.iter().map(|assumption| guard(GuardKind::Assume, assumption.source())));
-    guards
-        .extend(check.requires_approval.as_ref().map(|rule| guard(GuardKind::Approval, &words(&rule.terms))));
+    guards.extend(
+        check.requires_approval.as_ref().map(|rule| guard(GuardKind::Approval, &rule.terms.in_words())),
+    );
     guards
 }
 
@@ -291,17 +291,6 @@ fn contracts(check: &Check, name: &str) -> Vec<Guard> {
 
 const HUMAN_INPUT: &str = "human-input";
 
-/// `ann or ben`, `2 of ann, ben, eve`, `anyone but who started the run`.
-fn words(terms: &ApprovalTerms) -> String {
-    let who = match (terms.by.as_slice(), terms.count) {
-        ([], 1) => "anyone".to_owned(),
-        ([], count) => format!("{count} people"),
-        (by, 1) => by.join(" or "),
-        (by, count) => format!("{count} of {}", by.join(", ")),
-    };
-    if terms.independent { format!("{who}, but not who started the run") } else { who }
-}
-
 fn question(check: &Check, name: &str) -> Option<Question> {
     let (kind, terms, expires_ms) = match &check.requires_approval {
         Some(rule) => (QuestionKind::Approval, rule.terms.clone(), rule.expires_ms),
@@ -310,8 +299,7 @@ fn question(check: &Check, name: &str) -> Option<Question> {
         }
         None => return None,
     };
-    let ApprovalTerms { by, count, independent } = terms;
-    Some(Question { check: name.to_owned(), kind, by, count, independent, expires_ms })
+    Some(Question { check: name.to_owned(), kind, terms, expires_ms })
 }
 
 /// First attempts and retries, once for every time that routing can re-run the check.

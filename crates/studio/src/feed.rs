@@ -88,7 +88,7 @@ async fn read_on(
         let Some(last) = batch.last() else { return Ok(after) };
         after = last.global_seq;
         for entry in batch {
-            // Nobody may be listening any more.
+            // Every viewer may have left.
             let _ = sender.send(Arc::new(entry));
         }
     }

@@ -1,4 +1,4 @@
-//! Stands before every route: who asks, whether they may, and whether they meant to.
+//! Guards every route: identifies the visitor, checks the role, and refuses requests that another site forged.
 //!
 //! ```text
 //!   limits ─▶ host ─▶ visitor (token, or the person of this machine) ─▶ role ─▶ origin and form token ─▶ handler

@@ -1,4 +1,4 @@
-//! A request, as handlers see it: who asks, for what, and with which query.
+//! A request as handlers see it: its visitor, its parameters and its query.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -89,16 +89,10 @@ fn attempts(effect: &EffectPreview) -> String {
 
 fn asked(question: &Question) -> String {
     let check = printable(&question.check);
-    let who = match (question.by.as_slice(), question.count) {
-        ([], 1) => "anyone".to_owned(),
-        ([], number) => format!("{number} people"),
-        (by, 1) => printable(&by.join(" or ")),
-        (by, number) => format!("{number} of {}", printable(&by.join(", "))),
-    };
-    let independent = if question.independent { ", but not who started the run" } else { "" };
+    let who = printable(&question.terms.in_words());
     let what = match question.kind {
         QuestionKind::Approval => "to approve",
         QuestionKind::Input => "to answer",
     };
-    format!("{who}{independent}, {what} `{check}` within {}", duration_words(question.expires_ms))
+    format!("{who}, {what} `{check}` within {}", duration_words(question.expires_ms))
 }

@@ -254,7 +254,7 @@ pub(super) fn translate(
     translated
 }
 
-/// Whom the settings of the project name, where the step names nobody.
+/// The receiver that the settings of the project name, for a step without one.
 fn told_by_default(name: &Entry, references: &dyn ReferenceResolver, found: &mut Diagnostics) -> Vec<Entry> {
     let why = match references.notify() {
         Ok(Some(NotifyTarget::Webhook(url))) => {
@@ -274,7 +274,7 @@ fn told_by_default(name: &Entry, references: &dyn ReferenceResolver, found: &mut
         Err(why) => why,
     };
     found.push(
-        Problem::new("E0106", name.value.span.clone(), "`notify` has nobody to tell")
+        Problem::new("E0106", name.value.span.clone(), "`notify` has no receiver")
             .label(why)
             .help("add `url: …` or `command: …` to `with`, or `[notify]` to `.escrow/config.toml`"),
     );

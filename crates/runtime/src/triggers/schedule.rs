@@ -85,7 +85,7 @@ pub fn recording(armed: &ArmedTrigger, now_ms: Millis) -> Option<Recording> {
 /// Missed ticks that are counted one by one. After a longer sleep the number is a lower bound.
 const COUNTED_MAX: usize = 10_000;
 
-/// Ticks that fire at once under `catch_up: all`. The next look goes on with the others.
+/// Ticks that fire at once under `catch_up: all`. The next look fires the others.
 pub const BATCH_MAX: usize = 500;
 
 /// A schedule of a chain, and how far its ticks were handled.

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::{Shown, checks};
 use crate::layout::{anchor, clipped, duration};
 
-/// A drawing of more checks helps nobody; the list of checks has them all.
+/// Above this, a drawing is unreadable; the list of checks has all of them.
 const NODES_MAX: usize = 150;
 
 const WIDTH: usize = 130;
