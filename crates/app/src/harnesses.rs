@@ -166,6 +166,16 @@ pub fn uninstall(hosts: &[&'static HookFile], root: &Root) -> Result<Vec<Change>
             continue;
         }
         let new = host.uninstall(&old).map_err(|problem| refused(&file, &problem))?;
+        if let Uninstalled::Text(text) = &new {
+            let left = host.installed(text).map_err(|problem| refused(&file, &problem))?;
+            if let Some(event) = left.events.first() {
+                return Err(Error::author(
+                    "not_removed",
+                    format!("the hook of `{event}` in `{}` cannot be removed safely", file.display()),
+                )
+                .help("remove the entry that calls `escrow hook` by hand; Escrow has changed no file"));
+            }
+        }
         planned.push((host, file, new));
     }
     let mut changes = Vec::new();

@@ -154,7 +154,7 @@ impl HookFile {
     pub fn uninstall(&self, text: &str) -> Result<Uninstalled, Problem> {
         match self.form {
             Form::Json(form) => entries::uninstall(self, form, text),
-            Form::Toml => toml_block::uninstall(text),
+            Form::Toml => toml_block::uninstall(self, text),
             Form::Plugin => plugin::uninstall(text),
         }
     }

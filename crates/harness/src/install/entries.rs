@@ -36,18 +36,18 @@ pub(super) fn install(
             continue;
         };
         let elements = elements_of(text, array)?;
-        match elements.iter().find_map(|node| ours(file, form, node, event.name).map(|found| (node, found))) {
-            Some((_, found)) if found == program => {}
-            // The command alone: the host may have written the entry anew.
-            Some((node, _)) => {
-                let command = command_of(form, node).expect("an entry of ours has a command");
-                let text = json!(file.command(program, event.name)).to_string();
-                edits.replace(command.start, command.end, text);
-            }
-            None => match elements.last() {
+        let found: Vec<_> =
+            elements.iter().flat_map(|node| our_hooks(file, form, node, event.name)).collect();
+        // The command alone: the host may have written the entry anew.
+        for hook in found.iter().filter(|hook| hook.program != program) {
+            let text = json!(file.command(program, event.name)).to_string();
+            edits.replace(hook.command.start, hook.command.end, text);
+        }
+        if found.is_empty() {
+            match elements.last() {
                 Some(last) => edits.insert(last.end, format!(",{}{entry}", break_at(&indent, 3))),
                 None => edits.insert(array.start + 1, entry.to_string()),
-            },
+            }
         }
     }
     if !absent.is_empty() {
@@ -96,10 +96,12 @@ pub(super) fn installed(file: &HookFile, form: EntryForm, text: &str) -> Result<
     let Some(hooks) = hooks_in(text, &root)? else { return Ok(installed) };
     for member in hooks.members().unwrap_or_default() {
         for element in member.node.elements().unwrap_or_default() {
-            if let Some(program) = ours(file, form, element, &member.key) {
-                installed.events.push(member.key.clone());
-                if !installed.programs.contains(&program) {
-                    installed.programs.push(program);
+            for hook in our_hooks(file, form, element, &member.key) {
+                if !installed.events.contains(&member.key) {
+                    installed.events.push(member.key.clone());
+                }
+                if !installed.programs.contains(&hook.program) {
+                    installed.programs.push(hook.program);
                 }
             }
         }
@@ -116,9 +118,22 @@ pub(super) fn uninstall(file: &HookFile, form: EntryForm, text: &str) -> Result<
     let mut gone = Vec::new();
     for (index, member) in members.iter().enumerate() {
         let elements = member.node.elements().unwrap_or_default();
-        let is_ours: Vec<bool> =
-            elements.iter().map(|node| ours(file, form, node, &member.key).is_some()).collect();
-        if !is_ours.contains(&true) {
+        let mut is_ours = Vec::new();
+        let mut is_touched = false;
+        for element in elements {
+            let ours = our_hooks(file, form, element, &member.key);
+            let group = hooks_of(form, element);
+            is_ours.push(!ours.is_empty() && ours.len() == group.len());
+            is_touched |= !ours.is_empty();
+            if ours.is_empty() || ours.len() == group.len() {
+                continue;
+            }
+            // Another program has added its hook to our group: the group stays, with that hook.
+            let spans: Vec<_> = group.iter().map(|hook| (hook.start, hook.end)).collect();
+            let inside = element.member("hooks").map_or(element.start, |hooks| hooks.start) + 1;
+            edits.remove_items(text, inside, &spans, |index| ours.iter().any(|hook| hook.index == index));
+        }
+        if !is_touched {
             continue;
         }
         let is_created =
@@ -192,19 +207,28 @@ fn entry(file: &HookFile, form: EntryForm, program: &str, event: &HookEvent) -> 
     }
 }
 
-/// The program that an element calls, if the element is one of ours and has nothing else in it.
-fn ours(file: &HookFile, form: EntryForm, element: &Node, event: &str) -> Option<String> {
-    file.program_in(command_of(form, element)?.text()?, event)
+/// A hook of ours inside an element of `hooks.<event>`.
+struct OurHook<'n> {
+    /// Among the hooks of its element.
+    index: usize,
+    command: &'n Node,
+    program: String,
 }
 
-fn command_of(form: EntryForm, element: &Node) -> Option<&Node> {
+fn our_hooks<'n>(file: &HookFile, form: EntryForm, element: &'n Node, event: &str) -> Vec<OurHook<'n>> {
+    let key = if form == EntryForm::Bash { "bash" } else { "command" };
+    let ours = |(index, hook): (usize, &'n Node)| {
+        let command = hook.member(key)?;
+        Some(OurHook { index, command, program: file.program_in(command.text()?, event)? })
+    };
+    hooks_of(form, element).iter().enumerate().filter_map(ours).collect()
+}
+
+/// The hooks of an element: those of its group, or the element itself.
+fn hooks_of(form: EntryForm, element: &Node) -> &[Node] {
     match form {
-        EntryForm::Matcher => {
-            let [hook] = element.member("hooks")?.elements()? else { return None };
-            hook.member("command")
-        }
-        EntryForm::Bash => element.member("bash"),
-        EntryForm::Command => element.member("command"),
+        EntryForm::Matcher => element.member("hooks").and_then(Node::elements).unwrap_or_default(),
+        EntryForm::Bash | EntryForm::Command => std::slice::from_ref(element),
     }
 }
 

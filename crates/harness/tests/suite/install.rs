@@ -180,6 +180,91 @@ fn a_file_that_the_host_wrote_anew_loses_our_hooks_and_nothing_else() {
     assert_eq!(serde_json::from_str::<Value>(&left).unwrap(), serde_json::from_str::<Value>(text).unwrap());
 }
 
+/// Every way in which other programs write the same document.
+fn rewritten(value: &Value) -> [String; 3] {
+    [format!("{value:#}"), value.to_string(), format!("{value:#}").replace("  ", "\t").replace('/', "\\/")]
+}
+
+#[test]
+fn a_hook_that_another_program_added_to_our_group_stays_and_ours_goes() {
+    for (host, event) in [("claude", "Stop"), ("gemini", "AfterAgent"), ("qwen", "Stop")] {
+        let host = file(host);
+        let before =
+            serde_json::json!({"model": "opus", "hooks": {event: [{"hooks": [{"command": "lint"}]}]}});
+        let installed = host.install(Some(&before.to_string()), PROGRAM).unwrap();
+        let installed: Value = serde_json::from_str(&installed).unwrap();
+        let foreign = serde_json::json!({"type": "command", "command": "notify-send done"});
+        for position in [0, 1] {
+            let mut edited = installed.clone();
+            let group = edited["hooks"][event].as_array_mut().unwrap().last_mut().unwrap();
+            group["hooks"].as_array_mut().unwrap().insert(position, foreign.clone());
+            for text in rewritten(&edited) {
+                assert!(host.installed(&text).unwrap().events.contains(&event.to_owned()));
+                let moved = host.install(Some(&text), "/usr/bin/escrow").unwrap();
+                assert_eq!(host.installed(&moved).unwrap().programs, ["/usr/bin/escrow"], "{text}");
+                let Uninstalled::Text(left) = host.uninstall(&text).unwrap() else { panic!("{text}") };
+                assert!(host.installed(&left).unwrap().events.is_empty(), "{left}");
+                assert!(!left.contains("escrow"), "{left}");
+                let left: Value = serde_json::from_str(&left).unwrap();
+                let stop =
+                    serde_json::json!([{"hooks": [{"command": "lint"}]}, {"hooks": [foreign.clone()]}]);
+                assert_eq!(left["hooks"][event], stop);
+            }
+        }
+    }
+}
+
+#[test]
+fn our_entry_is_removed_as_often_as_it_is_there() {
+    let host = file("claude");
+    let mut value: Value = serde_json::from_str(&host.install(None, PROGRAM).unwrap()).unwrap();
+    let entry = value["hooks"]["Stop"][0].clone();
+    value["hooks"]["Stop"].as_array_mut().unwrap().push(entry);
+    let Uninstalled::Text(left) = host.uninstall(&value.to_string()).unwrap() else { panic!() };
+    assert!(!left.contains("escrow"), "{left}");
+}
+
+#[test]
+fn our_entries_in_toml_are_removed_however_the_file_was_rewritten() {
+    let codex = file("codex");
+    let uninstalled = |text: &str| match codex.uninstall(text).unwrap() {
+        Uninstalled::Text(left) => left,
+        Uninstalled::Nothing => String::new(),
+    };
+    let installed = codex.install(Some("model = \"gpt-5.5\"\n"), PROGRAM).unwrap();
+
+    // The comments are gone, as after a program that does not keep them.
+    let bare: String = installed.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(codex.installed(&bare).unwrap().programs, [PROGRAM]);
+    assert_eq!(uninstalled(&bare), "model = \"gpt-5.5\"\n");
+    assert_eq!(codex.install(Some(&bare), PROGRAM).unwrap(), installed);
+
+    // The host has put a table of its own between the comments.
+    let trust = "[projects.\"/a\"]\ntrust_level = \"trusted\"\n";
+    let grown = installed.replace("# Escrow's hooks end", &format!("{trust}# Escrow's hooks end"));
+    assert_eq!(uninstalled(&grown), format!("model = \"gpt-5.5\"\n{trust}"));
+
+    // Another program has added a hook to our group.
+    let foreign = "[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"notify-send done\"\n";
+    let stop = installed.find("[[hooks.Stop]]").unwrap();
+    let end = stop + installed[stop + 2..].find("[[hooks.S").unwrap() + 2;
+    let end =
+        end + installed[end + 2..].find("\n[[").or_else(|| installed[end + 2..].find("\n#")).unwrap() + 3;
+    let shared = format!("{}{foreign}{}", &installed[..end], &installed[end..]);
+    let left = uninstalled(&shared);
+    assert!(!left.contains("escrow") && !left.contains("Escrow"), "{left}");
+    assert_eq!(left, format!("model = \"gpt-5.5\"\n[[hooks.Stop]]\n{foreign}"));
+
+    // As inline tables.
+    let command = "'/opt/my tools/escrow' hook --host codex --event Stop";
+    let inline = format!(
+        "hooks = {{ Stop = [{{ hooks = [{{ command = \"{command}\" }}, {{ command = \"x\" }}] }}] }}\n"
+    );
+    assert_eq!(codex.installed(&inline).unwrap().events, ["Stop"]);
+    let left = uninstalled(&inline);
+    assert!(!left.contains("escrow") && left.contains("\"x\""), "{left}");
+}
+
 #[test]
 fn what_cannot_be_parsed_is_refused_with_its_place() {
     let refused = |host: &str, text: &str| {
