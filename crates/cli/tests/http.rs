@@ -124,6 +124,152 @@ fn a_file_outside_the_directory_of_the_run_is_not_sent() {
 }
 
 #[test]
+fn a_file_of_the_state_is_not_sent_and_an_artifact_is() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::text("x")]);
+    desk.write(".escrow/config.toml", "");
+    desk.write("sub/.escrow/escrow.db", "another state");
+    std::os::unix::fs::symlink(desk.path().join(".escrow"), desk.path().join("innocent")).expect("a link");
+    for path in
+        [".escrow/config.toml", "./x/../.escrow/escrow.db", "innocent/config.toml", "sub/.escrow/escrow.db"]
+    {
+        std::fs::create_dir_all(desk.path().join("x")).expect("a folder");
+        let check = format!("url: SERVER\nmethod: POST\ncriticality: info\nfile: {path}");
+        let (code, document) = run(&desk, &server, &check);
+        assert_eq!((code, issue(&document)), (Some(1), "http/unsendable"), "{path}: {document:#}");
+        assert!(message(&document).contains("state of Escrow"), "{}", message(&document));
+    }
+    assert!(server.received().is_empty());
+    let playbook = format!(
+        "checks:\n  make: {{type: command, exec: 'printf made > \"$ESCROW_ARTIFACTS/made.txt\"'}}\n  call:\n    type: http\n    allow_private: true\n    depends_on: make\n{}",
+        indented("url: SERVER\nmethod: POST\ncriticality: info\nfile: made.txt")
+    );
+    let (code, document) = desk.run_with(&playbook.replace("SERVER", &server.url), &[]);
+    assert_eq!(code, Some(0), "{document:#}");
+    assert_eq!(server.received()[0].body, "made");
+}
+
+#[test]
+fn headers_that_frame_the_message_cannot_be_set() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::text("x")]);
+    for name in ["Content-Length", "transfer-encoding", "Host", "Connection", "TE", "Expect"] {
+        let check = format!("url: {}\nmethod: POST\ncriticality: info\nbody: x\n", server.url);
+        desk.write(
+            "p.yaml",
+            &format!(
+                "checks:\n  call:\n    type: http\n{}",
+                indented(&format!("{check}headers: {{{name}: '1'}}"))
+            ),
+        );
+        let done = desk.escrow(&["check", "p.yaml"]);
+        assert_eq!(done.code, Some(2), "{name}: {}", done.stderr);
+        assert!(done.stderr.contains(&format!("the header `{name}` cannot be set")), "{}", done.stderr);
+        // A map that a template gives is known only when it is rendered.
+        let check = format!("{check}headers: \"{{{{ {{'{name}': '1'}} }}}}\"\nallow_private: true");
+        let (code, document) =
+            desk.run_with(&format!("checks:\n  call:\n    type: http\n{}", indented(&check)), &[]);
+        assert_eq!((code, issue(&document)), (Some(1), "http/unsendable"), "{name}: {document:#}");
+    }
+    assert!(server.received().is_empty());
+}
+
+#[test]
+fn a_secret_that_is_not_granted_is_warned_of() {
+    let desk = Desk::new();
+    let shown = |more: &str, header: &str| {
+        desk.write(
+            "p.yaml",
+            &format!("secrets: [TOKEN]\nchecks:\n  call:\n    type: http\n    url: https://a.example\n    headers: {{A: '{header}'}}\n{more}"),
+        );
+        desk.escrow(&["check", "p.yaml"]).stderr
+    };
+    let told = shown("", "Bearer $TOKEN");
+    assert!(told.contains("W0233") && told.contains("did you forget `secrets: TOKEN`"), "{told}");
+    assert!(shown("", "x ${API_KEY}").contains("Declare `API_KEY`"));
+    assert!(!shown("    secrets: TOKEN\n", "Bearer $TOKEN").contains("W0233"));
+    assert!(!shown("", "$$TOKEN $ref $5").contains("W0233"));
+}
+
+#[test]
+fn a_sandbox_without_network_forbids_requests() {
+    let desk = Desk::new();
+    for (network, check) in [
+        ("none", "{type: http, url: 'https://a.example'}"),
+        ("loopback", "{type: http, url: 'https://a.example'}"),
+        ("none", "{type: github, op: pr.get, repo: a/b, number: 1}"),
+    ] {
+        desk.write("p.yaml", &format!("sandbox: {{network: {network}}}\nchecks:\n  call: {check}\n"));
+        let done = desk.escrow(&["check", "p.yaml"]);
+        assert_eq!(done.code, Some(2), "{check}: {}", done.stderr);
+        assert!(done.stderr.contains(&format!("has `network: {network}`")), "{}", done.stderr);
+    }
+    desk.write(
+        "p.yaml",
+        "sandbox: {network: full}\nchecks:\n  call: {type: http, url: 'https://a.example'}\n",
+    );
+    assert_eq!(desk.escrow(&["check", "p.yaml"]).code, Some(0));
+}
+
+#[test]
+fn explain_and_runs_show_tell_the_request_with_the_names_of_secrets() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::text("ok")]);
+    desk.write("key", "s3cr3t-value");
+    let playbook = format!(
+        "secrets: {{TOKEN: {{file: key}}}}\nchecks:\n  call:\n    type: http\n    allow_private: true\n{}",
+        indented(
+            "url: SERVER/pay\nmethod: POST\nsecrets: TOKEN\nheaders: {Authorization: Bearer $TOKEN}\njson: {n: 1}\nquery: {a: 1}"
+        )
+    );
+    let (code, document) = desk.run_with(&playbook.replace("SERVER", &server.url), &[]);
+    assert_eq!(code, Some(0), "{document:#}");
+    let sent = json!({"method": "POST", "url": format!("{}/pay", server.url), "query": {"a": 1}});
+    assert_eq!(document["checks"]["call"]["result"]["request"], sent);
+    let told = desk.escrow(&["explain", "last", "call"]).stdout;
+    for text in ["with this request:", "url: http", "/pay", "method: POST", "Bearer $TOKEN", "{\"n\":1}"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    let shown = desk.escrow(&["runs", "show", "last"]).stdout;
+    assert!(shown.contains("requests") && shown.contains("POST http"), "{shown}");
+    assert!(!told.contains("s3cr3t") && !shown.contains("s3cr3t"));
+}
+
+#[test]
+fn a_pause_of_twenty_digits_is_an_hour_and_not_none() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::status(429).with("Retry-After", "99999999999999999999")]);
+    let check = "url: SERVER\non_fail: {retry: {max: 1, backoff: {mode: fixed, delay_ms: 1}}}";
+    let (_, document) = run_with(&desk, &server, check, &["--timeout", "2s"]);
+    assert_eq!(document["run"]["reason"]["code"], "run.timed_out.deadline", "{document:#}");
+    let told = desk.escrow(&["explain", "last", "call"]).stdout;
+    assert!(told.contains("retry 1 in 3600000 ms"), "{told}");
+    assert_eq!(server.received().len(), 1);
+}
+
+#[test]
+fn every_way_to_write_this_machine_needs_to_be_allowed() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::text("x")]);
+    let port = server.url.rsplit(':').next().expect("a port").to_owned();
+    for host in [
+        "0.0.0.0",
+        "127.1",
+        "2130706433",
+        "[::]",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:0.0.0.0]",
+        "[64:ff9b::7f00:1]",
+    ] {
+        let playbook = format!("checks: {{call: {{type: http, url: 'http://{host}:{port}/'}}}}\n");
+        let (code, document) = desk.run_with(&playbook, &[]);
+        assert_eq!((code, issue(&document)), (Some(1), "http/address_refused"), "{host}: {document:#}");
+    }
+    assert!(server.received().is_empty());
+}
+
+#[test]
 fn statuses_that_were_not_expected_are_faults() {
     let desk = Desk::new();
     for (status, expect, expected) in [

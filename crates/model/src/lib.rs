@@ -36,6 +36,7 @@ pub mod secret_reference;
 mod source;
 mod status;
 mod time;
+mod transport_headers;
 mod trigger;
 mod vocabulary;
 
@@ -87,6 +88,7 @@ pub use secret::{Secret, SecretSource};
 pub use source::{Block, Expression, Shell, SourceError, StepCondition, Text};
 pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
 pub use time::{Millis, parse_rfc3339, rfc3339};
+pub use transport_headers::is_of_transport;
 pub use trigger::{
     ALL_WITHIN_MS, Cadence, CatchUp, EventTrigger, Schedule, TICK_ON_TIME_MS, Trigger, TriggerEvent,
     TriggerRule, TriggerSource,

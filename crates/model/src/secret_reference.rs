@@ -81,6 +81,33 @@ pub struct Expanded {
     pub has_secret: bool,
 }
 
+/// The names that look like references to secrets, as variables are named: `$API_TOKEN`, `${API_TOKEN}`. `$$NAME` is text,
+/// and so is what is in lower case, such as `$ref`.
+pub fn names(text: &str) -> Vec<String> {
+    let is_variable = |name: &str| {
+        let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        name.len() > 1
+            && name.starts_with(|first: char| first.is_ascii_uppercase())
+            && name.bytes().all(is_of_name)
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at..];
+        if let Some((_, length)) = reference(&rest[1..], is_variable) {
+            rest = &rest[1 + length..];
+        } else if let Some((name, length)) = reference(rest, is_variable) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+            rest = &rest[length..];
+        } else {
+            rest = &rest[1..];
+        }
+    }
+    names
+}
+
 /// The name of the reference that the text begins with, and how long the reference is.
 fn reference(text: &str, is_granted: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
     let rest = text.strip_prefix('$')?;
@@ -125,6 +152,12 @@ mod tests {
         assert_eq!(sent(&[author("Bearer $TOKEN")]), "Bearer one");
         assert_eq!(sent(&[author("${TOKEN}x$TOKEN_2,$TOKEN.")]), "onextwo,one.");
         assert_eq!(sent(&[author("$OTHER $5 $ $$ ${ $TOKENS $$TOKEN")]), "$OTHER $5 $ $$ ${ $TOKENS $TOKEN");
+    }
+
+    #[test]
+    fn names_that_look_like_secrets_are_found() {
+        assert_eq!(names("Bearer $API_TOKEN ${KEY2}$API_TOKEN"), ["API_TOKEN", "KEY2"]);
+        assert!(names("$ref $5 $$TOKEN $ {$} $A ${a} $_ $Token").is_empty());
     }
 
     #[test]

@@ -138,6 +138,7 @@ diagnostics! {
         => "enable a rule, or remove `rules`"
     "W0232" "pipeline that hides a failure"
         => "write `shell: bash`, which fails when any command of a pipeline fails"
+    "W0233" "secret that is not granted"
     "W0251" "retry that may repeat an effect"
         => "add `idempotent: true` if repeating is safe, or `reconcile` with a command that looks whether it happened"
     "W0252" "effect that cannot be checked or undone"

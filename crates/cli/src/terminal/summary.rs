@@ -254,7 +254,28 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
     }
 }
 
-/// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
+/// The last request of each check that sends one.
+fn requests(run: &Run, paint: Paint) -> String {
+    let mut table = TextTable::new();
+    for check in run.check_reports() {
+        let Some(record) = check.record else { continue };
+        let Some(request) = record.get("request").and_then(Value::as_object) else { continue };
+        let told = request.values().map(|value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        let told = words::printable(&told.collect::<Vec<_>>().join(" "));
+        let status = record.get("status").map(Value::to_string).unwrap_or_default();
+        let name = format!("  {}", check.name);
+        table.row(&[
+            (name.as_str(), name.clone()),
+            (told.as_str(), told.clone()),
+            (status.as_str(), status.clone()),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { format!("\n{}\n{}", paint.bold("requests"), table.render()) }
+}
+
 /// What each harness has used, and the totals of the run.
 fn harness_figures(run: &Run, paint: Paint) -> String {
     let Some(totals) = run.harness_totals() else { return String::new() };
@@ -294,6 +315,7 @@ fn harness_figures(run: &Run, paint: Paint) -> String {
     format!("\n{}\n{}", paint.bold("harnesses"), table.render())
 }
 
+/// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
 pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
     let (id, playbook) = (run.options().run.as_str(), words::printable(&run.plan_of().name));
     let title = title_words(run.title());
@@ -338,6 +360,7 @@ pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
         ]);
     }
     text.push_str(&table.render());
+    text.push_str(&requests(run, paint));
     text.push_str(&harness_figures(run, paint));
     if !run.decisions().is_empty() {
         text.push_str("\ndecisions\n");

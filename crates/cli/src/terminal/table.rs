@@ -19,6 +19,10 @@ impl TextTable {
         TextTable::default()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Each cell is its plain text and that text as painted.
     pub(crate) fn row(&mut self, cells: &[(&str, String)]) {
         let cells = cells

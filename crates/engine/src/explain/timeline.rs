@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use escrow_model::{
-    CheckIndex, Event, Message, ProviderName, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339,
+    CheckIndex, Event, Message, ProviderName, Request, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339,
 };
 
 use serde_json::Value;
@@ -97,6 +97,37 @@ fn decided(message: &Message, asked: &BTreeSet<&str>) -> Option<String> {
     asked.contains(id.as_str()).then_some(words)
 }
 
+/// The request of a check that sends one, as the journal has it: a line for each field.
+fn message(request: &Request) -> String {
+    if !MESSAGES.contains(&request.provider.as_str()) {
+        return String::new();
+    }
+    let mut text = String::from(", with this request:");
+    for (name, value) in &request.fields {
+        let value = match value {
+            Value::String(value) if value.is_empty() => continue,
+            Value::String(value) => value.replace('\n', "\n    "),
+            Value::Null => continue,
+            other => other.to_string(),
+        };
+        text.push_str(&format!("\n  {name}: {}", cut(&value)));
+    }
+    text
+}
+
+/// The providers that send a message.
+const MESSAGES: [&str; 2] = ["http", "github"];
+
+/// The journal has the rest.
+fn cut(value: &str) -> String {
+    const CHARS_MAX: usize = 2_000;
+    let mut shown: String = value.chars().take(CHARS_MAX).collect();
+    if shown.len() < value.len() {
+        shown.push('…');
+    }
+    shown
+}
+
 fn tell(event: &Event, at: u64) -> Option<String> {
     Some(match event {
         Event::AttemptStarted { attempt, request, .. } if request.provider == ProviderName::AI => {
@@ -108,7 +139,9 @@ fn tell(event: &Event, at: u64) -> Option<String> {
                 word("prompt")
             )
         }
-        Event::AttemptStarted { attempt, .. } => format!("attempt {attempt} started"),
+        Event::AttemptStarted { attempt, request, .. } => {
+            format!("attempt {attempt} started{}", message(request))
+        }
         Event::AttemptAnswered { answer, .. } => answer.record.get(INPUTS_KEPT)?.as_str()?.to_owned(),
         Event::CheckJudged { attempt, verdict, issues, .. } => {
             let which = if *attempt > 0 { format!("attempt {attempt} ") } else { String::new() };

@@ -60,6 +60,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     decoder.values_as_input(node, &fields);
     decoder.lost_status(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
+    decoder.secrets_without_grant(node, &provider, &secrets.names);
     decoder.sources.check = None;
 
     let flag = |key: &str| node.get(key).and_then(|node| node.bool());
@@ -114,6 +115,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         secret_descriptors: secrets.descriptors,
         fields,
     };
+    sandbox::report_network(entry, &provider, decoder.sandbox.as_ref(), decoder.sources.found);
     sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());
     let profile =
         if provider.name == AGENT_PROVIDER.name { decoder.apply_profile(entry, &mut check) } else { None };

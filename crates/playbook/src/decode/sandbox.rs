@@ -6,8 +6,9 @@ use escrow_model::{
 use serde_json::json;
 
 use super::texts;
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::size;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 /// The sandbox that a valid node declares.
 pub(super) fn decode(node: &Node) -> Sandbox {
@@ -28,6 +29,30 @@ pub(super) fn decode(node: &Node) -> Sandbox {
         filesystem,
         network: node.get("network").and_then(|word| word.string()).and_then(SandboxNetwork::parse),
         limits: limits.unwrap_or_default(),
+    }
+}
+
+/// Reports a check whose work is a request over the network that the sandbox of the playbook forbids. Escrow sends it
+/// itself, so no kernel would refuse it.
+pub(super) fn report_network(
+    entry: &Entry,
+    provider: &ProviderSpec,
+    of_playbook: Option<&Sandbox>,
+    found: &mut Diagnostics,
+) {
+    let network = of_playbook.and_then(|sandbox| sandbox.network);
+    if matches!(provider.name, "http" | "github")
+        && let Some(network @ (SandboxNetwork::None | SandboxNetwork::Loopback)) = network
+    {
+        let word = if network == SandboxNetwork::None { "none" } else { "loopback" };
+        let span = entry.value.entry("type").map_or(entry.key_span.clone(), |kind| kind.value.span.clone());
+        let message =
+            format!("`sandbox` of the playbook has `network: {word}`, and this check sends a request");
+        found.push(
+            Problem::new("E0130", span, message)
+                .label(format!("a `{}` check uses the network", provider.name))
+                .help("write `sandbox` on the checks that it confines, or remove `network` from that of the playbook"),
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_model::{Home, ProviderSpec, Secret, SecretSource};
+use escrow_model::{Home, KeyKind, ProviderSpec, Secret, SecretSource, secret_reference};
 
 use super::{Decoder, items};
 use crate::diagnostic::{Diagnostics, Problem};
@@ -124,6 +124,58 @@ impl Decoder<'_> {
             granted.names.push(name.to_owned());
         }
         granted
+    }
+}
+
+impl Decoder<'_> {
+    /// Warns of a `$NAME` in a message that would be sent as these letters, because no such secret is granted.
+    pub(super) fn secrets_without_grant(
+        &mut self,
+        check: &Node,
+        provider: &ProviderSpec,
+        granted: &[String],
+    ) {
+        let is_message =
+            |kind: KeyKind| matches!(kind, KeyKind::Url | KeyKind::Message | KeyKind::MessageMap);
+        let mut texts = Vec::new();
+        for key in provider.keys.iter().filter(|key| is_message(key.kind)) {
+            collect_texts(check.get(key.name), &mut texts);
+        }
+        let mut told: Vec<String> = Vec::new();
+        for node in texts {
+            for name in secret_reference::names(node.string().unwrap_or_default()) {
+                if granted.contains(&name) || told.contains(&name) {
+                    continue;
+                }
+                let help = match self.secrets.span_of(&name) {
+                    Some(_) => format!(
+                        "did you forget `secrets: {name}` on the check? `$${name}` is the text itself"
+                    ),
+                    None => format!(
+                        "did you forget `secrets`? Declare `{name}` at the top level of the file and name it in `secrets` of the check; `$${name}` is the text itself"
+                    ),
+                };
+                let message = format!("`${name}` is sent as it is written");
+                self.found().push(
+                    Problem::new("W0233", node.span.clone(), message)
+                        .label(format!("the check is granted no secret `{name}`"))
+                        .help(help),
+                );
+                told.push(name);
+            }
+        }
+    }
+}
+
+/// The texts of a value, at any depth.
+fn collect_texts(node: Option<&Rc<Node>>, texts: &mut Vec<Rc<Node>>) {
+    let Some(node) = node else { return };
+    if let Some(members) = node.map() {
+        members.iter().for_each(|member| collect_texts(Some(&member.value), texts));
+    } else if let Some(list) = node.list() {
+        list.iter().for_each(|item| collect_texts(Some(item), texts));
+    } else if node.string().is_some() {
+        texts.push(Rc::clone(node));
     }
 }
 

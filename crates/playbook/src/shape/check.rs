@@ -1,6 +1,6 @@
 //! Validates a check: the common keys and those of its provider.
 
-use escrow_model::{KeyKind, KeySpec, ProviderSpec, turns_the_order};
+use escrow_model::{KeyKind, KeySpec, ProviderSpec, is_of_transport, turns_the_order};
 
 use super::ShapeValidator;
 use crate::diagnostic::Problem;
@@ -44,6 +44,7 @@ impl ShapeValidator<'_> {
                 }
                 if provider.keys.iter().any(|key| key.kind == KeyKind::Url) {
                     self.body_of_message(member);
+                    self.headers_of_message(member);
                 }
                 for key in needed_by_operation(provider, member) {
                     self.missing_from(provider, key, member);
@@ -279,6 +280,23 @@ impl ShapeValidator<'_> {
                 );
             }
             Some(_) => {}
+        }
+    }
+
+    /// Headers that follow from the request are not set by its author.
+    fn headers_of_message(&mut self, member: &Entry) {
+        let headers = member.value.get("headers").and_then(|headers| headers.map()).unwrap_or_default();
+        let names = headers.iter().map(|header| (header.key.as_str(), &header.key_span));
+        let idempotency = member.value.get("idempotency_header");
+        let idempotency = idempotency.and_then(|node| Some((node.string()?, &node.span)));
+        for (name, span) in names.chain(idempotency) {
+            if is_of_transport(name) {
+                self.found.push(
+                    Problem::new("E0108", span.clone(), format!("the header `{name}` cannot be set"))
+                        .label("it follows from the URL, the body and the connection")
+                        .help("remove it"),
+                );
+            }
         }
     }
 

@@ -25,7 +25,8 @@ fn a_prompt_is_one_check_called_main() {
     let Field::Text(prompt) = &check.fields["prompt"] else { panic!("a prompt is text") };
     assert_eq!(prompt.source(), "Review the changes in {{ inputs.target }} and write review.md.\n");
     assert_eq!(check.fields["harness"], Field::Plain("claude".into()));
-    assert_eq!(check.fields["model"], Field::Plain("sonnet".into()));
+    let Field::Text(model) = &check.fields["model"] else { panic!("a model is text") };
+    assert_eq!(model.source(), "sonnet");
     assert!(plan.inputs["target"].required);
     assert_eq!(plan.artifacts.expected.len(), 1);
 }

@@ -48,10 +48,10 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         name: "http",
         summary: "calls a URL",
         keys: &[
-            needed("url", KeyKind::Text),
+            needed("url", KeyKind::Url),
             key("method", KeyKind::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])),
-            key("headers", KeyKind::Tree),
-            key("body", KeyKind::Tree),
+            key("headers", KeyKind::MessageMap),
+            key("body", KeyKind::Message),
         ],
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
         home: Home::Runtime,
@@ -168,7 +168,14 @@ impl ReferenceResolver for Project {
 
     fn harness(&self, name: &str) -> Option<HarnessFacts> {
         let facts = |name, usd, turns, tokens, has_login_file| {
-            Some(HarnessFacts { name, usd, turns, tokens, has_login_file })
+            Some(HarnessFacts {
+                name,
+                usd,
+                turns,
+                tokens,
+                has_login_file,
+                model_aliases: &["sonnet", "opus"],
+            })
         };
         match name {
             "claude" => facts("claude", Known::AtEnd, Known::Streamed, Known::AtEnd, true),

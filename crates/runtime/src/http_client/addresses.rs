@@ -22,7 +22,7 @@ pub(crate) enum Reach {
 }
 
 /// What an address stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Range {
     Public,
     /// Private networks and loopback.
@@ -53,10 +53,12 @@ impl Range {
     pub(super) fn of(address: IpAddr) -> Range {
         match address {
             IpAddr::V4(address) => Range::of_v4(address),
-            IpAddr::V6(address) => match embedded_v4(address) {
-                Some(inner) => Range::of_v4(inner),
-                None => Range::of_v6(address),
-            },
+            IpAddr::V6(address) => {
+                let inner = embedded_v4(address);
+                let ranges = inner.iter().map(|inner| Range::of_v4(*inner));
+                // The strictest of what it may lead to.
+                ranges.max().unwrap_or_else(|| Range::of_v6(address))
+            }
         }
     }
 
@@ -97,23 +99,27 @@ const METADATA_V4: [Ipv4Addr; 3] =
 const METADATA_V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 
-/// The IPv4 address that an IPv6 address leads to: mapped, compatible, NAT64 or 6to4.
-fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let last = |segments: [u16; 8]| {
-        let [a, b] = segments[6].to_be_bytes();
-        let [c, d] = segments[7].to_be_bytes();
-        Ipv4Addr::new(a, b, c, d)
-    };
+/// The IPv4 addresses that an IPv6 address may lead to: mapped, compatible, NAT64, 6to4, Teredo or ISATAP.
+fn embedded_v4(address: Ipv6Addr) -> Vec<Ipv4Addr> {
+    let v4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     let segments = address.segments();
+    let last = v4(segments[6], segments[7]);
     match segments {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last(segments)),
-        [0x64, 0xff9b, 0 | 1, ..] => Some(last(segments)),
-        [0x2002, high, low, ..] => {
-            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-            Some(Ipv4Addr::new(a, b, c, d))
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => vec![last],
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => vec![last],
+        // The local prefix may have any of the lengths of RFC 6052, each with its place for the address.
+        [0x64, 0xff9b, _, d, e, f, _, _] => {
+            let by_48 = v4(d, e << 8 | f >> 8);
+            let by_56 = v4(d << 8 | e & 0xff, f);
+            let by_64 = v4(e << 8 | f >> 8, f << 8 | segments[6] >> 8);
+            let others = [by_48, by_56, by_64].into_iter().filter(|other| other.octets()[0] != 0);
+            [last].into_iter().chain(others).collect()
         }
-        _ => None,
+        [0x2002, high, low, ..] => vec![v4(high, low)],
+        [0x2001, 0, ..] => vec![v4(!segments[6], !segments[7]), v4(segments[2], segments[3])],
+        [_, _, _, _, 0 | 0x200, 0x5efe, ..] => vec![last],
+        _ => Vec::new(),
     }
 }
 
@@ -122,12 +128,12 @@ pub(super) struct JudgingResolver {
     pub(super) reach: Reach,
     /// The operator's proxy, which may be anywhere.
     pub(super) proxy: Option<Uri>,
-    inner: DefaultResolver,
+    inner: Box<dyn Resolver>,
 }
 
 impl JudgingResolver {
     pub(super) fn new(reach: Reach, proxy: Option<Uri>) -> JudgingResolver {
-        JudgingResolver { reach, proxy, inner: DefaultResolver::default() }
+        JudgingResolver { reach, proxy, inner: Box::new(DefaultResolver::default()) }
     }
 
     pub(super) fn is_proxy(&self, uri: &Uri) -> bool {
@@ -161,6 +167,10 @@ impl Resolver for JudgingResolver {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     fn range(address: &str) -> Range {
@@ -185,6 +195,11 @@ mod tests {
             "::169.254.169.254",
             "64:ff9b::a9fe:a9fe",
             "64:ff9b:1::a9fe:a9fe",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "::ffff:0.1.2.3",
+            "2001:0:a9fe:a9fe::1",
+            "2001:0:5ef5:79fd::5601:5601",
+            "2606:4700::5efe:169.254.169.254",
             "2002:a9fe:a9fe::1",
             "::ffff:0:169.254.169.254",
             "224.0.0.1",
@@ -220,6 +235,10 @@ mod tests {
             "::ffff:10.0.0.1",
             "64:ff9b::a00:1",
             "2002:7f00:1::",
+            "::ffff:0.0.0.0",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::c0a8:1",
         ] {
             assert_eq!(range(address), Range::Private, "{address}");
             assert!(Reach::Public.judge(address.parse().unwrap()).is_err(), "{address}");
@@ -227,11 +246,61 @@ mod tests {
         }
     }
 
+    /// A name server that says something else each time.
+    #[derive(Debug)]
+    struct Fickle {
+        asked: Arc<AtomicU32>,
+        port: u16,
+    }
+
+    impl Resolver for Fickle {
+        fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+            let first = self.asked.fetch_add(1, Ordering::SeqCst) == 0;
+            let ip = if first { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(169, 254, 169, 254) };
+            let mut found = self.empty();
+            found.push((ip, self.port).into());
+            Ok(found)
+        }
+    }
+
+    #[test]
+    fn a_name_that_means_something_else_a_moment_later_is_not_asked_again() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut buffer = [0; 1024];
+            let _ = stream.read(&mut buffer).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        });
+        let asked = Arc::new(AtomicU32::new(0));
+        let call = |reach| {
+            let inner = Box::new(Fickle { asked: Arc::clone(&asked), port });
+            let resolver = JudgingResolver { reach, proxy: None, inner };
+            let config = ureq::Agent::config_builder().max_idle_connections(0).build();
+            let connector = ureq::unversioned::transport::DefaultConnector::default();
+            let agent = ureq::Agent::with_parts(config, connector, resolver);
+            agent.get(format!("http://rebinding.example:{port}/")).call()
+        };
+        let body = call(Reach::Private).unwrap().body_mut().read_to_string().unwrap();
+        assert_eq!((body.as_str(), asked.load(Ordering::SeqCst)), ("ok", 1));
+        server.join().unwrap();
+        // The second answer of the name server is judged like the first.
+        let error = call(Reach::Private).unwrap_err().to_string();
+        assert!(error.contains("169.254.169.254"), "{error}");
+    }
+
     #[test]
     fn public_addresses_are_reached() {
-        for address in
-            ["1.1.1.1", "140.82.121.4", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
-        {
+        for address in [
+            "1.1.1.1",
+            "140.82.121.4",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+        ] {
             assert_eq!(range(address), Range::Public, "{address}");
         }
     }

@@ -1,10 +1,11 @@
 //! `Retry-After`: how long a server asks to wait.
 
-/// The pause in milliseconds: a number of seconds, or a date. The caller bounds it.
+/// The pause in milliseconds: a number of seconds, or a date. The caller bounds it. A number that does not fit is a very
+/// long pause, not none.
 pub(crate) fn pause_ms(header: &str, now_ms: u64) -> Option<u64> {
     let header = header.trim();
-    if let Ok(seconds) = header.parse::<u64>() {
-        return Some(seconds.saturating_mul(1000));
+    if !header.is_empty() && header.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(header.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1000));
     }
     Some(date_ms(header)?.saturating_sub(now_ms))
 }
@@ -48,7 +49,8 @@ mod tests {
         assert_eq!(pause_ms("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000 - 1_500), Some(1_500));
         assert_eq!(pause_ms("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_778_000), Some(0));
         assert_eq!(date_ms("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800_000));
-        assert_eq!(pause_ms("99999999999999999999", 0), None);
+        assert_eq!(pause_ms("99999999999999999999", 0), Some(u64::MAX));
+        assert_eq!(pause_ms("Fri, 31 Dec 9999 23:59:59 GMT", 0), Some(253_402_300_799_000));
         assert_eq!(pause_ms("18446744073709551615", 0), Some(u64::MAX));
         for text in ["", "-1", "soon", "Sun, 06 Nov 1994", "Sun, 99 Nov 1994 08:49:37 GMT", "1.5"] {
             assert_eq!(pause_ms(text, 0), None, "{text}");

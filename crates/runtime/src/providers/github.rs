@@ -93,10 +93,12 @@ impl Provider for Github {
 
     fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
         Box::pin(async {
-            match perform(request, attempt).await {
+            let mut answer = match perform(request, attempt).await {
                 Ok(output) => Answer::done(output),
                 Err(fault) => Answer::fault(fault),
-            }
+            };
+            answer.record.insert("request".to_owned(), asked(request));
+            answer
         })
     }
 
@@ -108,6 +110,15 @@ impl Provider for Github {
             }
         })
     }
+}
+
+/// What was asked for: the operation and its target.
+fn asked(request: &Request) -> Value {
+    let is_given = |value: &&Value| value.as_str().is_none_or(|text| !text.is_empty());
+    let given = |key: &str| Some((key.to_owned(), request.fields.get(key).filter(is_given)?.clone()));
+    let asked: Map<String, Value> =
+        ["op", "repo", "number", "sha", "expected_head"].into_iter().filter_map(given).collect();
+    Value::Object(asked)
 }
 
 /// What was found of an effect.

@@ -10,6 +10,7 @@ mod answer;
 mod message;
 
 use escrow_model::{Answer, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Request};
+use serde_json::{Map, Value};
 
 use crate::http_client::{self, Method};
 use crate::providers::{Attempt, Performance, Provider};
@@ -55,6 +56,22 @@ impl Provider for Http {
 }
 
 async fn perform(request: &Request, attempt: &Attempt) -> Answer {
+    let mut answer = exchange(request, attempt).await;
+    answer.record.insert("request".to_owned(), sent(request));
+    answer
+}
+
+/// What was asked for, in the words of the journal.
+fn sent(request: &Request) -> Value {
+    let mut sent = Map::new();
+    sent.insert("method".to_owned(), request.fields.get("method").cloned().unwrap_or_else(|| "GET".into()));
+    for key in ["url", "query"] {
+        sent.extend(request.fields.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    Value::Object(sent)
+}
+
+async fn exchange(request: &Request, attempt: &Attempt) -> Answer {
     let call = match message::call(request, attempt) {
         Ok(call) => call,
         Err(fault) => return Answer::fault(fault),

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::secret_reference::{Expanded, expand};
-use escrow_model::{FaultCode, ProviderFault, Request};
+use escrow_model::{FaultCode, ProviderFault, Request, is_of_transport};
 use escrow_template::percent_encoded;
 use serde_json::{Map, Value};
 
 use crate::http_client::{Body, Call, Header, Method, Reach};
+use crate::project;
 use crate::providers::Attempt;
 
 /// Larger answers are a fault, unless `max_bytes` allows them.
@@ -135,6 +136,9 @@ fn url(request: &Request, granted: &Granted<'_>) -> Result<String, ProviderFault
 fn headers(field: Option<&Value>, granted: &Granted<'_>) -> Result<Vec<Header>, ProviderFault> {
     let mut headers = Vec::new();
     for (name, value) in members("headers", field)? {
+        if is_of_transport(name) {
+            return Err(unusable(format!("the header `{name}` follows from the request and cannot be set")));
+        }
         for value in values("headers", name, value)? {
             let Expanded { text, has_secret } = granted.expand(&value);
             headers.push(Header { name: name.clone(), value: text, has_secret });
@@ -180,11 +184,25 @@ fn file(attempt: &Attempt, path: &str) -> Result<Vec<u8>, ProviderFault> {
         .into_iter()
         .find_map(|folder| beneath(folder, path))
         .ok_or_else(|| unreadable("it is not in the directory of the run, nor in its artifacts".into()))?;
+    if is_of_state(attempt, &found) {
+        return Err(unreadable(
+            "it belongs to the state of Escrow, which holds other runs and their secrets".into(),
+        ));
+    }
     let length = fs::metadata(&found).map_err(|error| unreadable(error.to_string()))?.len();
     if length > FILE_BYTES_MAX {
         return Err(unreadable("it is larger than 256 MiB".into()));
     }
     fs::read(&found).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Whether a file lies in a state directory. The artifacts of the run may, and are no state.
+fn is_of_state(attempt: &Attempt, file: &Path) -> bool {
+    if attempt.artifacts.canonicalize().is_ok_and(|artifacts| file.starts_with(artifacts)) {
+        return false;
+    }
+    file.components().any(|part| part.as_os_str() == project::NAME)
+        || attempt.state.canonicalize().is_ok_and(|state| file.starts_with(state))
 }
 
 fn beneath(folder: &Path, path: &str) -> Option<std::path::PathBuf> {
