@@ -621,3 +621,108 @@ fn a_terminal_line_that_names_a_member_twice_is_none() {
     let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: Hello, repair: 0 } }");
     assert_ne!(reason(&document), "run.completed.ok", "{document:#}");
 }
+
+/// A `claude` that says the model that it was asked for.
+const MODEL: &str = r#"model=; last=; for word in "$@"; do [ "$last" = --model ] && model=$word; last=$word; done
+line '{"type":"system","subtype":"init","session_id":"'$id'","model":"'$model'"}'
+line '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"I am '$model'","session_id":"'$id'"}'"#;
+
+#[test]
+fn the_model_is_a_template_and_an_approval_shows_what_it_renders_to() {
+    let agents = Agents::claude(MODEL);
+    let playbook = "
+inputs: { model: { default: haiku } }
+checks:
+  main: { type: ai, harness: claude, model: '{{ inputs.model }}', prompt: p, requires_approval: true }
+";
+    agents.desk.write("playbook.yaml", playbook);
+    let waiting = agents.escrow(&["run", "playbook.yaml", "--input", "model=opus-9", "--output", "json"]);
+    assert!(waiting.stderr.contains("opus-9"), "{}", waiting.stderr);
+    let listed = agents.escrow(&["approvals", "--output", "json"]).json();
+    let id = listed["approvals"][0]["id"].as_str().unwrap_or_else(|| panic!("{listed}")).to_owned();
+    agents.escrow(&["approve", &id]);
+    let document = agents.escrow(&["runs", "show", "last", "--output", "json"]).json();
+    assert_eq!(document["checks"]["main"]["output"], "I am opus-9", "{document:#}");
+    agents.desk.write(".escrow/agents/own.md", "---\nmodel: claude/{{ inputs.model }}\n---\nMine.\n");
+    let done = agents.escrow(&["agent", "own", "Do it."]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("the model of a profile is not a template"), "{}", done.stderr);
+}
+
+/// A check whose work is judged, and its judge.
+fn judged(author: &str, judge: &str) -> String {
+    format!(
+        "inputs: {{ model: {{ default: opus }} }}
+checks:
+  work: {{ type: ai, harness: claude, model: {author}, prompt: p }}
+  main: {{ type: ai, harness: claude, model: {judge}, prompt: p, not_same_as: work, depends_on: work }}
+"
+    )
+}
+
+#[test]
+fn a_judge_of_the_same_model_is_refused_when_the_model_is_known() {
+    let agents = Agents::claude(MODEL);
+    for (author, judge) in [
+        ("opus", "opus"),
+        ("sonnet", "claude-sonnet-4-5"),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("opus", "Opus"),
+    ] {
+        agents.desk.write("playbook.yaml", &judged(author, judge));
+        let done = agents.escrow(&["check", "playbook.yaml"]);
+        assert_eq!(done.code, Some(2), "{author} {judge}: {}", done.stderr);
+        assert!(done.stderr.contains("E0182"), "{}", done.stderr);
+    }
+    // A template is known at the start of the check.
+    let document = agents.run(&judged("opus", "'{{ inputs.model }}'"));
+    assert_eq!(issue(&document).0, "ai/not_independent", "{document:#}");
+    assert_eq!(document["checks"]["work"]["status"], "succeeded");
+    let document = agents.run(&judged("'{{ inputs.model }}'", "\"{{ '' }}\""));
+    assert_eq!(issue(&document).0, "ai/not_independent", "a default may be the same: {document:#}");
+    let other = agents.run_with(&judged("opus", "'{{ inputs.model }}'"), &["--input", "model=haiku"]);
+    assert_eq!(reason(&other), "run.completed.ok", "{other:#}");
+}
+
+#[test]
+fn a_judge_that_turns_out_to_be_the_same_model_has_failed() {
+    // Whatever it is asked for, it is the same model.
+    let agents = Agents::claude("say hello; result Done.");
+    let document = agents.run(&judged("opus", "haiku"));
+    assert_eq!(issue(&document).0, "ai/not_independent", "{document:#}");
+}
+
+#[test]
+fn an_agent_that_says_nothing_has_delivered_only_what_it_wrote() {
+    let silent = Agents::claude("say hello; result ''");
+    let plain = silent.run("checks: { main: { type: ai, harness: claude, prompt: p } }");
+    assert_eq!(issue(&plain).0, "ai/empty", "{plain:#}");
+    let read = silent
+        .run("checks: { main: { type: ai, harness: claude, prompt: p, guarantee: \"output !== 'x'\" } }");
+    assert_eq!(issue(&read).0, "ai/empty", "{read:#}");
+    // A schema judges the missing answer, so that a repair can ask for it.
+    let schema =
+        "checks: { main: { type: ai, harness: claude, prompt: p, repair: 1, schema: { type: string } } }";
+    let document = silent.run(schema);
+    assert_eq!(reason(&document), "run.failed.schema_failed", "{document:#}");
+    assert_eq!(document["checks"]["main"]["runs"], 2);
+    // Where files are all that is owed, the files decide.
+    let writer = Agents::claude("say hello; echo fine > \"$ESCROW_ARTIFACTS/review.md\"; result ''");
+    let document = writer.run(REVIEW);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(document["checks"]["main"]["output"], Value::Null);
+    assert_eq!(reason(&silent.run(REVIEW)), "run.failed.missing_artifact");
+}
+
+#[test]
+fn a_second_terminal_line_is_a_fault() {
+    for body in [
+        "say hello; result Done.; result Done.",
+        "say hello; result Done.; sleep 0.1; result 'Something else.'",
+    ] {
+        let document = Agents::claude(body).run("checks: { main: { type: ai, harness: claude, prompt: p } }");
+        let (code, message) = issue(&document);
+        assert_eq!(code, "ai/failed", "{document:#}");
+        assert!(message.contains("2 terminal lines"), "{message}");
+    }
+}

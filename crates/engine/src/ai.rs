@@ -116,8 +116,11 @@ impl Run {
         fields: &mut Map<String, Value>,
     ) {
         let spec = self.state.plan.check(check);
-        for key in ["repair", "reuse_session", "not_same_as"] {
+        for key in ["repair", "reuse_session"] {
             fields.remove(key);
+        }
+        if let Some(author) = fields.remove("not_same_as").as_ref().and_then(Value::as_str) {
+            fields.insert("not_same_as".to_owned(), self.models_of(author, check, scope));
         }
         if fields.remove("hold_stop") == Some(Value::Bool(true)) {
             fields.insert("hold_stop".to_owned(), self.stop_demand(check, scope));
@@ -149,12 +152,33 @@ impl Run {
             let left = spent.left_of(&budget_of(spec)).unwrap_or_else(|| none_left(&budget_of(spec)));
             fields.insert(Budget::FIELD.to_owned(), json!(left));
         }
+        if self.answer_is_owed(check) {
+            fields.insert("answer".to_owned(), "required".into());
+        }
         if self.keeps_conversation(spec) {
             fields.insert("keep_conversation".to_owned(), true.into());
         }
         if let Some(conversation) = self.conversation_to_resume(check, scope, is_repair) {
             fields.insert("conversation".to_owned(), conversation);
         }
+    }
+
+    /// The harnesses and models that did the work which this check judges, as they said themselves.
+    fn models_of(&self, author: &str, judge: CheckIndex, scope: &ScopePath) -> Value {
+        let plan = &self.state.plan;
+        let mut used: Vec<Value> = Vec::new();
+        if let Some(other) = plan.find(author) {
+            let toward = scope_toward(&plan.check(judge).fan, scope, &plan.check(other).fan);
+            for (_, node) in self.nodes_below(other, &toward) {
+                let answer = node.cell().and_then(|cell| cell.answer.as_ref());
+                let Some(harness) = answer.and_then(|answer| answer.record.get("harness")) else { continue };
+                let one = json!({ "harness": harness.get("name"), "model": harness.get("model") });
+                if !used.contains(&one) {
+                    used.push(one);
+                }
+            }
+        }
+        json!({ "check": author, "used": used })
     }
 
     /// Whether a later attempt may continue the conversation of this check.

@@ -43,6 +43,18 @@ impl Run {
         json!({"artifacts": directory, "files": files})
     }
 
+    /// Whether an attempt without an answer has delivered nothing. Files may be all that is owed; a schema and an outcome kind
+    /// judge the missing answer themselves, so that it can be repaired.
+    pub(crate) fn answer_is_owed(&self, check: CheckIndex) -> bool {
+        let spec = self.state.plan.check(check);
+        if spec.outcome.is_some() || spec.schema.as_ref().is_some_and(Value::is_object) {
+            return false;
+        }
+        let judged = spec.guarantee.iter().chain(&spec.fail_if);
+        let is_read = judged.into_iter().any(|expression| expression.reads().uses("output"));
+        self.owed(check).is_empty() || !spec.rules.is_empty() || is_read
+    }
+
     /// Exactly what is missing after an attempt.
     pub(crate) fn repair_prompt(&self, check: CheckIndex, scope: &ScopePath) -> String {
         let mut lines = Vec::new();

@@ -24,6 +24,7 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "ANTHROPIC_BASE_URL",
     api_path: "",
     scripted_model: "claude-sonnet-4-5",
+    model_aliases: &["sonnet", "opus", "haiku"],
     figures: Figures {
         turns: Known::Streamed,
         // The usage on assistant lines is that of the first chunk and not final.
@@ -205,6 +206,7 @@ impl Parser {
     fn system(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         match text(line, "subtype") {
             Some("init") => {
+                self.observed.prompts += 1;
                 if let Some(model) = text(line, "model") {
                     self.observed.model(model, progress);
                 }
@@ -232,6 +234,7 @@ impl Parser {
     }
 
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        self.observed.terminal_lines += 1;
         self.usage = Usage {
             turns: count(line, "num_turns"),
             cost_usd: amount(line, "total_cost_usd"),

@@ -24,6 +24,7 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "OPENAI_BASE_URL",
     api_path: "/v1",
     scripted_model: "gpt-5.5",
+    model_aliases: &[],
     figures: Figures {
         // One turn is one prompt, whatever the number of model calls.
         turns: Known::AtEnd,
@@ -208,8 +209,12 @@ impl Parser {
                     self.item(item, kind == "item.completed", progress);
                 }
             }
-            "turn.completed" => self.completed(line, progress),
+            "turn.completed" => {
+                self.observed.terminal_lines += 1;
+                self.completed(line, progress);
+            }
             "turn.failed" => {
+                self.observed.terminal_lines += 1;
                 let message = line.pointer("/error/message").and_then(Value::as_str).unwrap_or("turn failed");
                 self.terminal = Terminal::Failed(failure(message));
             }

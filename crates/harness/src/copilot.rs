@@ -34,6 +34,7 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "COPILOT_PROVIDER_BASE_URL",
     api_path: "/v1",
     scripted_model: "gpt-5.4",
+    model_aliases: &[],
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::Never,
@@ -232,6 +233,7 @@ impl Parser {
     }
 
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        self.observed.terminal_lines += 1;
         if let Some(id) = text(line, "sessionId") {
             self.observed.session(id, progress);
         }

@@ -24,6 +24,7 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "GOOGLE_GEMINI_BASE_URL",
     api_path: "",
     scripted_model: "gemini-2.5-pro",
+    model_aliases: &["pro", "flash"],
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::AtEnd,
@@ -261,6 +262,7 @@ impl Parser {
     }
 
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        self.observed.terminal_lines += 1;
         if let Some(stats) = line.get("stats") {
             let input = count(stats, "input_tokens");
             // `total_tokens` includes the reasoning that `output_tokens` lacks.

@@ -23,6 +23,10 @@ pub(crate) struct Observed {
     pub(crate) tool_calls: u64,
     pub(crate) denials: Vec<Denial>,
     pub(crate) final_text: BoundedText,
+    /// How many terminal lines were read. A process has one; a second one is not the program's, or contradicts the first.
+    pub(crate) terminal_lines: u32,
+    /// How many prompts the program says that it got, where it says so.
+    pub(crate) prompts: u32,
     /// Names of the tools that run, by the id of their call.
     open_tools: BTreeMap<String, String>,
 }
@@ -117,8 +121,16 @@ impl Observed {
         permission_denials: Option<Vec<Denial>>,
     ) -> Report {
         let tool_calls = Self::counted(self.tool_calls, &terminal);
+        let is_repeated = self.terminal_lines > self.prompts.max(1);
         let error = match terminal {
             Terminal::Failed(error) => Some(error),
+            Terminal::Clean if is_repeated => {
+                let count = self.terminal_lines;
+                Some(ending::error(
+                    ErrorKind::Other,
+                    &format!("the output has {count} terminal lines instead of one"),
+                ))
+            }
             Terminal::Clean => ending::after_clean_terminal_line(exit),
             Terminal::Missing => Some(truncated()),
         };

@@ -24,6 +24,7 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "OPENAI_BASE_URL",
     api_path: "/v1",
     scripted_model: "scripted",
+    model_aliases: &[],
     figures: Figures {
         turns: Known::AtEnd,
         input_tokens: Known::AtEnd,
@@ -179,6 +180,7 @@ impl Parser {
     }
 
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        self.observed.terminal_lines += 1;
         self.usage.turns = count(line, "num_turns");
         if let Some(usage) = line.get("usage") {
             self.usage.input_tokens = count(usage, "input_tokens");

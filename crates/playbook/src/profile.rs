@@ -122,6 +122,15 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
         },
         None => (None, None),
     };
+    if let (Some(model), Some(node)) = (&model, root.get("model"))
+        && (model.contains("{{") || model.contains("{%"))
+    {
+        found.push(
+            Problem::new("E0118", node.span.clone(), "the model of a profile is not a template")
+                .label("it is taken as it is written")
+                .help("name the model, or write the template as `model` of the check that uses the profile"),
+        );
+    }
     Some(AgentProfile {
         name: name.to_owned(),
         description: word("description").unwrap_or_default(),

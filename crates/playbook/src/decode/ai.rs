@@ -17,7 +17,7 @@ pub(crate) const AUTHS: &[&str] = &["key", "login"];
 /// The keys that a check of `type: agent` has too, to replace those of its profile.
 const HARNESS_KEYS: [KeySpec; 10] = [
     key("harness", KeyKind::Word(HARNESS_NAMES)),
-    key("model", KeyKind::Plain),
+    key("model", KeyKind::Text),
     key("permission", KeyKind::Word(PERMISSIONS)),
     key("permission_enforcement", KeyKind::Word(&["kernel", "advisory"])),
     key(Budget::FIELD, KeyKind::Budget),

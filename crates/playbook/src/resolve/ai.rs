@@ -34,7 +34,7 @@ pub(super) fn resolve(
             check_budget(draft, &harness, found);
             check_login(draft, &harness, found);
         }
-        check_independence(drafts, index, found);
+        check_independence(drafts, index, references, found);
         check_conversation(drafts, index, graph, found);
     }
 }
@@ -102,8 +102,14 @@ fn check_login(draft: &Draft, harness: &HarnessFacts, found: &mut Diagnostics) {
     }
 }
 
-/// `not_same_as`: the harness or the model must differ, and must be known to.
-fn check_independence(drafts: &[Draft], index: usize, found: &mut Diagnostics) {
+/// `not_same_as`: the harness or the model must differ, and must be known to. A model that is a template is known when the
+/// check starts: the provider refuses it then.
+fn check_independence(
+    drafts: &[Draft],
+    index: usize,
+    references: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) {
     let judge = &drafts[index];
     let Some(name) = word(judge, "not_same_as") else { return };
     let Some(author) = drafts.iter().find(|draft| draft.check.name == name) else { return };
@@ -118,16 +124,26 @@ fn check_independence(drafts: &[Draft], index: usize, found: &mut Diagnostics) {
     }
     let (own, other) = (word(judge, "harness"), word(author, "harness"));
     let are_other_programs = own.is_some() && other.is_some() && own != other;
-    let (model, other_model) = (word(judge, "model"), word(author, "model"));
-    let are_other_models = model.is_some() && other_model.is_some() && model != other_model;
+    let (model, other_model) = (model_of(judge), model_of(author));
+    let are_other_models = match (&model, &other_model) {
+        (Model::Template, Model::Template | Model::Named(_)) | (Model::Named(_), Model::Template) => true,
+        (Model::Named(model), Model::Named(other)) => match own.and_then(|name| references.harness(name)) {
+            Some(harness) => !harness.may_be_same_model(model, other),
+            None => model != other,
+        },
+        (Model::Default, _) | (_, Model::Default) => false,
+    };
     if are_other_programs || (own == other && are_other_models) {
         return;
     }
-    let is_unknown = own.is_none() || other.is_none() || model.is_none() || other_model.is_none();
+    let is_unknown =
+        own.is_none() || other.is_none() || model == Model::Default || other_model == Model::Default;
     let label = if is_unknown {
         format!("this check and `{name}` may have the same harness and model")
-    } else {
+    } else if model == other_model {
         format!("this check and `{name}` have the same harness and model")
+    } else {
+        format!("the models of this check and of `{name}` are two names of one, or may be")
     };
     found.push(
         Problem::new("E0182", span, format!("`{name}` would be judged by the same model"))
@@ -169,6 +185,24 @@ fn depends_on(graph: &Graph, index: usize, other: usize) -> bool {
         }
     }
     false
+}
+
+/// The model of an `ai` check, as far as it is known at load.
+#[derive(PartialEq, Eq)]
+enum Model<'d> {
+    Named(&'d str),
+    Template,
+    /// The harness chooses.
+    Default,
+}
+
+fn model_of(draft: &Draft) -> Model<'_> {
+    match draft.check.fields.get("model") {
+        Some(Field::Text(text)) if text.is_constant() => Model::Named(text.source()),
+        Some(Field::Text(_)) => Model::Template,
+        Some(Field::Plain(Value::String(name))) => Model::Named(name),
+        Some(_) | None => Model::Default,
+    }
 }
 
 fn plain<'d>(draft: &'d Draft, key: &str) -> Option<&'d Value> {

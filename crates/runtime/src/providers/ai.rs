@@ -13,6 +13,7 @@ mod confine;
 mod final_text;
 mod home;
 mod hooks;
+mod independence;
 mod listener;
 mod login;
 pub mod program;
@@ -35,6 +36,7 @@ use crate::sandbox::EXIT_NOT_CONFINED;
 use confine::Enforcement;
 use home::PrivateHome;
 use hooks::Hooks;
+use independence::Moment;
 use listener::Listener;
 use login::LentLogin;
 use task::Task;
@@ -61,6 +63,9 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Answer, Provide
     }
     let task = Task::read(request, attempt)?;
     task.refuse_if_nothing_is_left()?;
+    if let Some(judged) = &task.judged {
+        judged.refuse_same(task.harness.spec(), task.model, Moment::Before)?;
+    }
     let program = program::find(task.harness.spec(), request, attempt)?;
     let home = PrivateHome::open(&task, attempt)?;
     let login = match LentLogin::borrow(&task, &home, attempt, request.timeout_ms).await {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::super::Attempt;
 use super::super::command::{record, words};
 use super::final_text;
+use super::independence::Moment;
 use super::listener::{Exceeded, Listener, over, over_usd};
 use super::program;
 use super::task::Resumed;
@@ -36,6 +37,7 @@ impl Listener<'_> {
         };
         let fault =
             self.fault(&figures, finished, attempt, timeout_ms).or_else(|| self.budget_fault(&figures));
+        let fault = fault.or_else(|| self.dependence_fault(&figures));
         let mut record = record(finished);
         record.insert("harness".into(), harness_record(spec, &figures));
         if let Some(id) = &report.session_id {
@@ -90,10 +92,21 @@ impl Listener<'_> {
             (None, End::Cancelled | End::Exited(_) | End::Signalled(_) | End::Lost) => {}
         }
         if report.completed && !report.is_error {
-            return None;
+            let is_silent = report.structured.is_none()
+                && report.final_text.as_ref().is_none_or(|text| text.trim().is_empty());
+            return (is_silent && self.task.answer_is_owed).then(|| {
+                let message = "it ended without an answer, and the answer is what the check delivers";
+                ProviderFault::transient(FaultCode::own("empty"), message)
+            });
         }
         let unsaid = HarnessError { kind: ErrorKind::Other, message: "it did not end well".to_owned() };
         Some(fault_of(report.error.as_ref().unwrap_or(&unsaid), self.task.harness.spec()))
+    }
+
+    /// A judge that turns out to be the model that did the work.
+    fn dependence_fault(&self, report: &Report) -> Option<ProviderFault> {
+        let judged = self.task.judged.as_ref()?;
+        judged.refuse_same(self.task.harness.spec(), report.model.as_deref(), Moment::After).err()
     }
 
     /// Figures that are known at the end fail the attempt afterwards. A figure that stays unknown cannot be within its

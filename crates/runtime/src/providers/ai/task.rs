@@ -5,6 +5,7 @@ use escrow_model::{Budget, FaultCode, Known, ProviderFault, Request, Sandbox};
 use serde_json::Value;
 
 use super::super::Attempt;
+use super::independence::Judged;
 use super::program;
 use crate::sandbox::Confinement;
 
@@ -23,6 +24,10 @@ pub(super) struct Task<'r> {
     /// The conversation to continue.
     pub(super) resumed: Option<Resumed>,
     pub(super) keeps_conversation: bool,
+    /// An attempt without an answer is a fault.
+    pub(super) answer_is_owed: bool,
+    /// `not_same_as`: who did the work that this check judges.
+    pub(super) judged: Option<Judged>,
 }
 
 /// A conversation of an earlier attempt, as its answer recorded it.
@@ -58,10 +63,18 @@ impl<'r> Task<'r> {
             ),
             None => None,
         };
+        let judged = match request.fields.get("not_same_as") {
+            Some(judged) => Some(
+                serde_json::from_value(judged.clone())
+                    .map_err(|error| malformed(&format!("`not_same_as` cannot be read: {error}")))?,
+            ),
+            None => None,
+        };
         Ok(Task {
             harness,
             prompt: word("prompt").ok_or_else(|| malformed("`prompt` is missing"))?,
-            model: word("model"),
+            // A template may have rendered to nothing: the harness chooses.
+            model: word("model").map(str::trim).filter(|model| !model.is_empty()),
             permission: match word("permission") {
                 Some("full") => Permission::Full,
                 Some("edit") => Permission::Edit,
@@ -74,6 +87,8 @@ impl<'r> Task<'r> {
             sandbox: Confinement::declared(request)?,
             resumed,
             keeps_conversation: request.fields.get("keep_conversation") == Some(&Value::Bool(true)),
+            answer_is_owed: word("answer") == Some("required"),
+            judged,
         })
     }
 
