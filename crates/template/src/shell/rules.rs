@@ -7,8 +7,10 @@
 
 mod interpreters;
 mod programs;
+mod shells;
 mod tables;
 mod taint;
+mod wrappers;
 
 use std::ops::Range;
 
@@ -17,12 +19,10 @@ use super::scan::{Scanned, identifiers};
 use super::word::{Command, UNKNOWN, Word};
 use crate::steering::is_evaluated;
 use interpreters::interpreter;
-use tables::{
-    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, Wrapper,
-    WrapperOptions, wrapper,
-};
+use tables::{ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, wrapper};
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
+pub(super) use wrappers::unwrapped;
 
 /// How deeply literal scripts within scripts are looked into.
 const NESTING_MAX: usize = 4;
@@ -402,199 +402,6 @@ impl Checker<'_> {
         }
         !is_refused
     }
-
-    /// `env`, `sudo`, `xargs` and the like: the command begins behind their own options and operands.
-    fn wrapped(&mut self, name: &Word, wrapper: &Wrapper, arguments: &[Word], input: Input) {
-        let program = wrapper.name;
-        if program == "command"
-            && arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"))
-        {
-            return;
-        }
-        self.script_option(program, wrapper.code, arguments, input);
-        if program == "gdb" && !arguments.iter().any(|word| word.text.trim_start_matches('-') == "batch") {
-            self.refuse_input(name, program, input);
-        }
-        let behind = match arguments.iter().position(|word| wrapper.subcommands.contains(&word.text.as_str()))
-        {
-            Some(at) => at + 1,
-            None if wrapper.subcommands.is_empty() && program != "gdb" => 0,
-            None => return self.contained(wrapper, arguments, input),
-        };
-        let may_be_option = |word: &Word| self.taint.may_be_option(word);
-        let places = places(wrapper, &arguments[behind..], &may_be_option);
-        if program == "xargs" {
-            for at in places {
-                self.xargs(&arguments[..at], &arguments[at..], input);
-            }
-            return;
-        }
-        if places.is_empty() && wrapper.starts_shell && !arguments.iter().any(only_tells) {
-            self.refuse_input(name, program, input);
-        }
-        if wrapper.is_container {
-            self.contained(wrapper, arguments, input);
-        }
-        let input = if wrapper.is_container && !is_interactive(arguments) { Input::Literal } else { input };
-        let entrypoint = entrypoint(arguments);
-        for place in places {
-            let words = &arguments[behind + place..];
-            self.run(words, input);
-            if let Some(entrypoint) = &entrypoint {
-                let words: Vec<Word> = std::iter::once(entrypoint).chain(words).cloned().collect();
-                self.run(&words, input);
-            }
-        }
-    }
-
-    /// A program with many subcommands: which of its words is a command is not known, so each may be.
-    fn contained(&mut self, wrapper: &Wrapper, arguments: &[Word], input: Input) {
-        if !wrapper.is_container {
-            return;
-        }
-        let input = if is_interactive(arguments) { input } else { Input::Literal };
-        for (index, word) in arguments.iter().enumerate() {
-            let is_program = word.program().is_some_and(|program| {
-                SHELLS.contains(&program) || interpreter(program).is_some() || wrapper_is_pure(program)
-            });
-            if is_program && !wrapper.subcommands.contains(&word.text.as_str()) {
-                self.run(&arguments[index..], input);
-            }
-        }
-    }
-}
-
-/// Where the command of a wrapper may begin. There are several places where an option may or may not have an argument.
-fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -> bool) -> Vec<usize> {
-    let names_user = |word: &Word| word.text.starts_with("-u") || word.text.starts_with("--user");
-    let (least, most) = match wrapper.name {
-        "runuser" if arguments.iter().any(names_user) => (0, 0),
-        _ => wrapper.operands,
-    };
-    let mut found = Vec::new();
-    // How many operands were there, at least and at most.
-    let (mut low, mut high) = (0, 0);
-    let mut ends_options = false;
-    let mut may_be_argument = false;
-    let mut at = 0;
-    while let Some(word) = arguments.get(at) {
-        at += 1;
-        if word.text == "--" && !ends_options {
-            if wrapper.options == WrapperOptions::EndedByDashes || most == usize::MAX {
-                return vec![at].into_iter().filter(|at| *at < arguments.len()).collect();
-            }
-            ends_options = true;
-            may_be_argument = false;
-            continue;
-        }
-        if is_option(word) && !ends_options {
-            if wrapper.takes.contains(&word.text.as_str()) {
-                at += 1;
-                may_be_argument = false;
-            } else {
-                let is_joined = word.text.contains('=');
-                may_be_argument = wrapper.options != WrapperOptions::Known
-                    && word.text.starts_with("--")
-                    && !is_joined
-                    && !is_flag(word);
-            }
-            continue;
-        }
-        // The wrapper sees no quotes: `env "A=1"` assigns.
-        if wrapper.assigns && word.literal_prefix().contains('=') {
-            continue;
-        }
-        if low <= most && high >= least {
-            found.push(at - 1);
-        }
-        // An expansion may be an option, with or without an argument, or an assignment.
-        let is_open = may_be_option(word) && (!ends_options || wrapper.assigns);
-        if !may_be_argument && !is_open {
-            low += 1;
-        }
-        high += 1;
-        may_be_argument = is_open && !ends_options;
-        if low > most {
-            break;
-        }
-        // Behind its operands a wrapper has no more options.
-        let is_settled = least == most && low == most && high == most;
-        if is_settled && wrapper.options != WrapperOptions::EndedByDashes && at < arguments.len() {
-            found.extend(
-                Some(at + usize::from(arguments[at].text == "--")).filter(|at| *at < arguments.len()),
-            );
-            break;
-        }
-    }
-    found
-}
-
-/// Options that have no argument in any wrapper.
-fn is_flag(word: &Word) -> bool {
-    matches!(
-        word.text.as_str(),
-        "--rm"
-            | "--init"
-            | "--detach"
-            | "--interactive"
-            | "--tty"
-            | "--privileged"
-            | "--read-only"
-            | "--yes"
-            | "--quiet"
-            | "--scope"
-            | "--pipe"
-            | "--pty"
-            | "--no-install"
-            | "--frozen"
-            | "--locked"
-    )
-}
-
-fn is_interactive(arguments: &[Word]) -> bool {
-    arguments.iter().any(|word| {
-        word.text == "--interactive"
-            || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i')
-    })
-}
-
-/// The program that `--entrypoint` puts before the words behind an image.
-fn entrypoint(arguments: &[Word]) -> Option<Word> {
-    let at = arguments.iter().position(|word| word.text.starts_with("--entrypoint"))?;
-    let word = arguments.get(at)?;
-    match word.text.split_once('=') {
-        Some((_, program)) => Some(Word { text: program.to_owned(), ..word.clone() }),
-        None => arguments.get(at + 1).cloned(),
-    }
-}
-
-/// The command in a command: itself, or what it wraps (`sudo`, `xargs`, `find -exec` …).
-pub(super) fn unwrapped(mut words: &[Word]) -> &[Word] {
-    while let Some(inner) = within(words) {
-        words = inner;
-    }
-    words
-}
-
-/// The command that a command runs, if it is known to.
-fn within(words: &[Word]) -> Option<&[Word]> {
-    let program = words.first().and_then(Word::program)?;
-    let arguments = &words[1..];
-    if program == "find" {
-        let begins = arguments.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir"));
-        return begins.map(|at| &arguments[at + 1..]);
-    }
-    let wrapper = wrapper(program)?;
-    if wrapper.is_container {
-        return None;
-    }
-    // A chain of wrappers without subcommands is followed in linear time.
-    let behind = match wrapper.subcommands {
-        [] => 0,
-        known => arguments.iter().position(|word| known.contains(&word.text.as_str()))? + 1,
-    };
-    let arguments = &arguments[behind..];
-    places(wrapper, arguments, &|_| false).first().map(|at| &arguments[*at..])
 }
 
 /// What a command may find on its standard input.
@@ -618,10 +425,6 @@ fn prints_environment(command: &Command) -> bool {
         }
         _ => false,
     }
-}
-
-fn wrapper_is_pure(program: &str) -> bool {
-    wrapper(program).is_some_and(|wrapper| !wrapper.is_container)
 }
 
 /// Whether an option makes an interpreter do something else than run code from its input.
