@@ -291,10 +291,12 @@ fn the_journal_of_a_run_verifies_and_a_changed_one_does_not() {
 }
 
 #[test]
-fn init_writes_a_playbook_that_runs() {
+fn init_writes_a_playbook_that_runs_without_a_warning() {
     let desk = Desk::new();
     assert_eq!(desk.escrow(&["init"]).code, Some(0));
-    assert_eq!(desk.escrow(&["run", ".escrow/playbooks/first.yaml"]).code, Some(0));
+    let run = desk.escrow(&["run", ".escrow/playbooks/first.yaml"]);
+    assert_eq!(run.code, Some(0));
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     assert!(desk.read(".escrow/.gitignore").contains("!playbooks/"));
 }
 
