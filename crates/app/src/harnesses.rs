@@ -3,13 +3,14 @@
 //! **Invariant:** every file is read and edited in memory before the first one is written. A file that cannot be parsed
 //! leaves all of them as they were. Each write replaces a file whole, with its old permissions.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use escrow_harness::install::{HOOK_FILES, HookFile, Installed, Problem, Uninstalled, hook_file};
 use escrow_protocol::receipt::{Ledger as _, ReceiptQuery, gap_events};
-use escrow_protocol::vocabulary::ReceiptStatus;
+use escrow_protocol::vocabulary::{ReceiptStatus, SupportState};
 use escrow_runtime::canary::{self, Canary};
 use escrow_runtime::{harness_program, random_u64};
 use escrow_store::{Mode, ReceiptLedger};
@@ -76,7 +77,29 @@ pub struct HostStatus {
     pub note: Option<&'static str>,
     /// The newest receipts, newest first.
     pub receipts: Vec<LifecycleReceipt>,
+    /// How many receipts there are of each lifecycle event.
+    pub measured: BTreeMap<&'static str, usize>,
+    /// What the manifest of its adapter promises.
+    pub claims: Vec<Claim>,
     pub failures: usize,
+}
+
+/// What a manifest says of one lifecycle event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub event: &'static str,
+    pub support: &'static str,
+}
+
+/// The lifecycle events that the adapter of a host claims to report.
+fn claims(host: &str) -> Vec<Claim> {
+    let Some(dialect) = escrow_harness::dialect(host) else { return Vec::new() };
+    let manifest = escrow_harness::manifest::adapter(dialect, escrow_protocol::version::CURRENT).manifest;
+    let claimed = manifest.lifecycle_events.iter();
+    claimed
+        .filter(|(_, claim)| claim.support != SupportState::Unavailable)
+        .map(|(event, claim)| Claim { event: event.as_str(), support: claim.support.as_str() })
+        .collect()
 }
 
 impl Root {
@@ -205,7 +228,15 @@ pub fn status(
     program: &Path,
     state: &StateDirectory,
 ) -> Result<Vec<HostStatus>, Error> {
-    let mut ledger = ledger(state)?;
+    // The ledger has no index by adapter, so it is read once for all.
+    let known = match ledger(state)? {
+        Some(mut ledger) => {
+            let client_id = Some(escrow_runtime::hook_spool::CLIENT.to_owned());
+            let query = ReceiptQuery { client_id, ..ReceiptQuery::default() };
+            ledger.query(&query).map_err(|error| Error::world("state", error.to_string()))?
+        }
+        None => Vec::new(),
+    };
     let programs: Vec<_> = std::thread::scope(|scope| {
         let ask = |host: &'static HookFile| {
             let found = harness_program::find(host.host);
@@ -227,15 +258,13 @@ pub fn status(
         let is_stale = installed
             .as_ref()
             .is_ok_and(|installed| installed.programs.iter().any(|named| Path::new(named) != program));
-        let query = ReceiptQuery { adapter_id: Some(host.host.to_owned()), ..ReceiptQuery::default() };
-        let mut receipts = match &mut ledger {
-            Some(ledger) => ledger.query(&query).map_err(|error| Error::world("state", error.to_string()))?,
-            None => Vec::new(),
-        };
-        receipts.retain(|receipt| receipt.client_id == escrow_runtime::hook_spool::CLIENT);
-        let failures = receipts.iter().filter(|receipt| receipt.status == ReceiptStatus::Failed).count();
-        receipts.reverse();
-        receipts.truncate(RECEIPTS_SHOWN);
+        let of_host = || known.iter().filter(|receipt| receipt.adapter_id == host.host);
+        let failures = of_host().filter(|receipt| receipt.status == ReceiptStatus::Failed).count();
+        let mut measured: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for receipt in of_host() {
+            *measured.entry(receipt.event.as_str()).or_default() += 1;
+        }
+        let receipts = of_host().rev().take(RECEIPTS_SHOWN).cloned().collect();
         all.push(HostStatus {
             host: host.host,
             program: found,
@@ -248,6 +277,8 @@ pub fn status(
             is_unverified: host.is_unverified,
             note: host.note,
             receipts,
+            measured,
+            claims: claims(host.host),
             failures,
         });
     }
@@ -340,6 +371,13 @@ pub fn receipts(
     receipts.reverse();
     receipts.truncate(limit);
     Ok(receipts)
+}
+
+/// What the hooks of a run's agents reported, oldest first.
+pub fn receipts_of_run(state: &StateDirectory, run: &str) -> Result<Vec<LifecycleReceipt>, Error> {
+    let Some(mut ledger) = ledger(state)? else { return Ok(Vec::new()) };
+    let query = ReceiptQuery { harness_run_id: Some(run.to_owned()), ..ReceiptQuery::default() };
+    ledger.query(&query).map_err(|error| Error::world("state", error.to_string()))
 }
 
 /// How many receipts are missing between those that arrived.

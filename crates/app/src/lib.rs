@@ -50,6 +50,7 @@ pub mod shows;
 pub mod telemetry;
 pub mod timeline;
 pub mod tokens;
+pub mod transcript;
 pub mod transfer;
 pub mod webhooks;
 pub mod words;

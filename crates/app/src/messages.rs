@@ -4,6 +4,7 @@
 //! stays accepted, whatever the run does next.
 
 mod assume;
+mod difference;
 pub(crate) mod outsider;
 mod wait;
 
@@ -17,6 +18,7 @@ use escrow_store::{Decided, RunRow};
 pub use escrow_store::{GivenApproval, WaitRow};
 
 pub use assume::{Assumed, assume};
+pub use difference::{Difference, differences};
 
 use crate::app::App;
 use crate::error::Error;

@@ -10,6 +10,7 @@
 //! processes may run it at once, and none has to.
 
 mod arm;
+mod upcoming;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -34,6 +35,7 @@ use crate::{fires, outbox, runs};
 
 pub use arm::arm;
 pub(crate) use arm::{project, settings};
+pub use upcoming::{Upcoming, upcoming};
 
 /// How often a waiting daemon looks at the clock and at the database. A laptop that wakes up is noticed by then.
 const BEAT: Duration = Duration::from_secs(1);

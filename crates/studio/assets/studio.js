@@ -114,12 +114,114 @@
   addEventListener("pageshow", listen);
   listen();
 
-  // ---------- search in a log ----------
-  for (const field of document.querySelectorAll("[data-log-search]")) {
-    field.addEventListener("input", () => {
-      const wanted = field.value.toLowerCase();
-      for (const line of field.closest(".log").querySelectorAll("li")) line.hidden = !line.textContent.toLowerCase().includes(wanted);
+  // ---------- logs ----------
+  const part = async (address) => {
+    const response = await fetch(address, { headers: { accept: "text/html" } });
+    if (!response.ok) throw new Error(String(response.status));
+    return new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[data-total]");
+  };
+
+  // Lines scroll as one list: it is divided into parts, and only those near the reader are in the page. A part that was
+  // shown keeps its measured height when it is emptied.
+  const scrolling = (log) => {
+    const total = Number(log.dataset.total), size = Number(log.dataset.part), list = log.querySelector("ol");
+    if (!list || log.dataset.first === undefined || total <= list.children.length) return null;
+    const row = list.children.length ? list.getBoundingClientRect().height / list.children.length : 19;
+    const wanted = location.hash.slice(1);
+    const at = wanted && document.getElementById(wanted) ? [...list.children].findIndex((line) => line.id === wanted) : -1;
+    const start = Number(log.dataset.first) + (at >= 0 ? at : list.children.length - 1);
+    const parts = [];
+    for (let from = 0; from < total; from += size) {
+      const one = document.createElement("ol");
+      one.dataset.from = from;
+      one.start = from + 1;
+      one.style.height = `${Math.min(size, total - from) * row}px`;
+      parts.push(one);
+    }
+    const have = new Map();
+    const first = Number(log.dataset.first);
+    [...list.children].forEach((line, place) => {
+      const index = Math.floor((first + place) / size);
+      if (!have.has(index)) have.set(index, []);
+      have.get(index).push(line);
     });
+    for (const [index, lines] of have) {
+      // A part that the page has only some lines of is fetched whole.
+      if (lines.length < Math.min(size, total - index * size)) continue;
+      parts[index].append(...lines);
+      parts[index].style.height = "";
+      parts[index].dataset.is = "";
+    }
+    const box = document.createElement("div");
+    box.className = "parts";
+    box.append(...parts);
+    list.replaceWith(box);
+    log.querySelector("[data-pager]")?.remove();
+    const fill = async (one) => {
+      if ("is" in one.dataset) return;
+      one.dataset.is = "";
+      try {
+        const found = await part(`${log.dataset.log}&part=1&from=${one.dataset.from}`);
+        if ("is" in one.dataset) { one.replaceChildren(...found.querySelectorAll("li")); one.style.height = ""; }
+      } catch { delete one.dataset.is; }
+    };
+    const empty = (one) => {
+      if (!("is" in one.dataset) || one.contains(document.activeElement)) return;
+      one.style.height = `${one.getBoundingClientRect().height}px`;
+      delete one.dataset.is;
+      one.replaceChildren();
+    };
+    const near = new IntersectionObserver((seen) => {
+      for (const { target, isIntersecting } of seen) isIntersecting ? fill(target) : empty(target);
+    }, { rootMargin: "1500px 0px" });
+    const target = parts[Math.floor(start / size)];
+    fill(target).then(() => {
+      (document.getElementById(wanted) || target.lastElementChild)?.scrollIntoView({ block: "center" });
+      for (const one of parts) near.observe(one);
+    });
+    return box;
+  };
+
+  // Lines of a running attempt arrive as they are printed. The end stays in sight until the reader scrolls up.
+  let following = true;
+  const sayFollowing = (log, words) => {
+    const state = log.querySelector("[data-follow-state]");
+    if (state && state.textContent !== words) state.textContent = words;
+  };
+  const follow = (log, box) => {
+    const seen = { out: Number(log.dataset.out), err: Number(log.dataset.err) };
+    const isWhole = log.classList.contains("whole");
+    const look = async () => {
+      if (!log.isConnected) return;
+      let found = null;
+      try { found = await part(`${log.dataset.log}&part=1&out=${seen.out}&err=${seen.err}`); } catch { /* asked again */ }
+      const lines = found ? [...found.querySelectorAll("li")] : [];
+      const list = (box || log).querySelector("ol:last-of-type") || log.appendChild(document.createElement("ol"));
+      for (const line of lines) {
+        const number = Number(line.firstElementChild.textContent);
+        const stream = line.querySelector(".s").textContent === "stderr" ? "err" : "out";
+        seen[stream] = Math.max(seen[stream], number);
+        document.getElementById(line.id)?.remove();
+        list.append(line);
+      }
+      const most = Number(log.dataset.max) || 20000;
+      while (list.children.length > most) list.firstElementChild.remove();
+      if (found) {
+        const all = document.querySelector("[data-log-total]");
+        if (isWhole && all) all.textContent = `${found.dataset.total} lines`;
+        if (!("running" in found.dataset)) { sayFollowing(log, "ended"); return; }
+      }
+      sayFollowing(log, following ? "following" : "running");
+      if (isWhole && following && lines.length) scrollTo(0, document.documentElement.scrollHeight);
+      setTimeout(look, 500);
+    };
+    look();
+  };
+  addEventListener("wheel", (event) => { if (event.deltaY < 0) following = false; }, { passive: true });
+  addEventListener("touchmove", () => { following = false; }, { passive: true });
+  for (const log of document.querySelectorAll("[data-log]")) {
+    const box = scrolling(log);
+    if ("follow" in log.dataset) follow(log, box);
   }
 
   // ---------- keys ----------
@@ -149,7 +251,7 @@
     box.id = "keys-help";
     box.className = "keys-help";
     box.setAttribute("role", "note");
-    box.textContent = "f F next, previous failure · j k move · Enter open · w why · a approvals · / search · y copy the address · g then a r o c p go to a page · Esc close";
+    box.textContent = "f F next, previous failure · j k move · Enter open · w why · a approvals · / search · l follow the log · y copy the address · g then a r o c p go to a page · Esc close";
     body.append(box);
   };
   const pages = { a: "/", r: "/runs", o: "/outcomes", c: "/chains", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
@@ -171,7 +273,8 @@
       case "k": step(-1, false); break;
       case "w": document.getElementById("why")?.scrollIntoView(); break;
       case "a": location.href = "/approvals"; break;
-      case "/": document.getElementById("q")?.focus(); break;
+      case "/": (document.querySelector("[data-log-search]") || document.getElementById("q"))?.focus(); break;
+      case "l": following = !following; if (following) scrollTo(0, document.documentElement.scrollHeight); break;
       case "y": navigator.clipboard?.writeText(location.href); break;
       case "g": going = true; setTimeout(() => { going = false; }, 1200); break;
       case "?": help(); break;

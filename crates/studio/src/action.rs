@@ -3,10 +3,11 @@
 //! A decision is recorded before it is answered; the run continues on a thread of the driver. Other actions are
 //! answered when they are done, or when they have begun and take longer than a person likes to wait.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -255,8 +256,14 @@ async fn rested(view: &View, id: &str, posted: &Posted, hosted: Handle<Value>) -
 /// Exchanges a token for a cookie that no script and no other site can use.
 pub(crate) async fn sign_in(
     State(studio): State<Arc<Studio>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Extension(posted): Extension<Posted>,
 ) -> Response {
+    // A valid token is refused as well, so that an answer tells nothing.
+    if studio.sign_ins.is_spent(peer.ip()) {
+        let error = Error::person("too_many", "too many tokens that are not valid").help("wait a minute");
+        return failure(StatusCode::TOO_MANY_REQUESTS, &error, true);
+    }
     let text = posted.get("token").unwrap_or_default().trim().to_owned();
     match tokens::find(studio.app.state(), &text) {
         Ok(Some(_)) => {
@@ -267,7 +274,10 @@ pub(crate) async fn sign_in(
             }
             response
         }
-        Ok(None) => answer::sign_in(&studio, StatusCode::UNAUTHORIZED),
+        Ok(None) => {
+            studio.sign_ins.admits(peer.ip());
+            answer::sign_in(&studio, StatusCode::UNAUTHORIZED)
+        }
         Err(error) => failure(status_of(&error), &error, true),
     }
 }

@@ -28,6 +28,7 @@ use crate::answer;
 use crate::host;
 use crate::routes::Access;
 use crate::studio::Studio;
+use crate::view::Theme;
 use crate::visitor::Visitor;
 
 /// Bytes of a posted form or document.
@@ -64,6 +65,7 @@ pub(crate) async fn guard(
     let wants_page = wants_page(request.headers());
     let is_page_request = request.method() == Method::GET && wants_page;
     let (session, is_new) = session(request.headers());
+    let theme = is_page_request.then(|| theme_cookie(request.uri().query().unwrap_or_default())).flatten();
     let mut response = match admit(&studio, access, peer, request, &session).await {
         Ok(request) => next.run(request).await,
         Err(refused) => refused.answer(&studio, wants_page),
@@ -74,8 +76,23 @@ pub(crate) async fn guard(
             response.headers_mut().append(SET_COOKIE, value);
         }
     }
+    if let Some(value) = theme.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
     harden(response.headers_mut());
     response
+}
+
+/// `?theme=dark` holds for every page from then on; `?theme=system` forgets it.
+fn theme_cookie(query: &str) -> Option<String> {
+    const YEAR_S: u32 = 31_536_000;
+    let asked = answer::fields(query).remove(Theme::COOKIE)?;
+    let (word, age_s) = match (Theme::parse(&asked), asked.as_str()) {
+        (Some(theme), _) => (theme.as_str(), YEAR_S),
+        (None, "system") => ("", 0),
+        (None, _) => return None,
+    };
+    Some(format!("{}={word}; Path=/; Max-Age={age_s}; SameSite=Strict; HttpOnly", Theme::COOKIE))
 }
 
 /// Headers that a handler has set stay.

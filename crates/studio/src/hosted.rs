@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 use crate::answer::{failure, status_of};
+use crate::compress::compressed;
 use crate::view::View;
 
 type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
@@ -22,9 +23,15 @@ where
     move |view| {
         Box::pin(async move {
             let wants_page = !view.path.starts_with("/api/");
+            let accepts_gzip = view.accepts_gzip;
             let here = Handle::current();
-            let done =
-                spawn_blocking(move || here.block_on(async { handler(view).await.into_response() })).await;
+            let done = spawn_blocking(move || {
+                here.block_on(async {
+                    let response = handler(view).await.into_response();
+                    if accepts_gzip { compressed(response).await } else { response }
+                })
+            })
+            .await;
             done.unwrap_or_else(|_| {
                 let error = Error::bug("this is a bug in Escrow: the page could not be made");
                 failure(status_of(&error), &error, wants_page)

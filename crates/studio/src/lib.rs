@@ -15,6 +15,7 @@ mod action;
 mod answer;
 mod api;
 mod assets;
+mod compress;
 mod daemon;
 mod feed;
 mod guard;

@@ -1,4 +1,4 @@
-//! Limits how often an address may ask. Used only where others than this machine can connect.
+//! Limits how often an address may ask. On this machine alone only signing in is limited.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,6 +29,11 @@ impl RateLimit {
     /// For requests without a valid token: guessing is slow.
     pub(crate) fn refusals() -> RateLimit {
         RateLimit::new(20.0, 0.2)
+    }
+
+    /// For tokens that are typed into the form and are not valid: a person mistypes a few times, a program guesses.
+    pub(crate) fn sign_ins() -> RateLimit {
+        RateLimit::new(5.0, 1.0 / 60.0)
     }
 
     fn new(burst: f64, per_second: f64) -> RateLimit {

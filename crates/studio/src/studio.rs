@@ -6,6 +6,7 @@ use std::sync::Arc;
 use escrow_app::{App, Driver, Error, tokens};
 
 use crate::feed::Feed;
+use crate::pages::runs::Strips;
 use crate::rate::RateLimit;
 use crate::settings::Settings;
 use crate::visitor::Visitor;
@@ -20,6 +21,8 @@ pub struct Studio {
     pub(crate) settings: Settings,
     pub(crate) requests: RateLimit,
     pub(crate) refusals: RateLimit,
+    pub(crate) sign_ins: RateLimit,
+    pub(crate) strips: Strips,
     /// The name of the project, for the head of each page.
     pub(crate) project: String,
     /// The port that it listens on.
@@ -40,6 +43,8 @@ impl Studio {
             settings,
             requests: RateLimit::requests(),
             refusals: RateLimit::refusals(),
+            sign_ins: RateLimit::sign_ins(),
+            strips: Strips::default(),
             project,
             port,
             form_secret: tokens::random_text()?,

@@ -11,6 +11,7 @@ use escrow_app::{Error, words};
 use escrow_model::Millis;
 
 use crate::answer::{self, PageError};
+use crate::compress;
 use crate::guard::{self, Posted};
 use crate::studio::Studio;
 use crate::visitor::Visitor;
@@ -21,6 +22,7 @@ pub(crate) struct View {
     pub(crate) path: String,
     pub(crate) query: BTreeMap<String, String>,
     pub(crate) theme: Option<Theme>,
+    pub(crate) accepts_gzip: bool,
     /// The parts of the path that a route names.
     parameters: BTreeMap<String, String>,
     /// What was sent with a POST.
@@ -34,7 +36,10 @@ pub(crate) enum Theme {
 }
 
 impl Theme {
-    fn parse(text: &str) -> Option<Theme> {
+    /// The cookie that keeps it from page to page.
+    pub(crate) const COOKIE: &'static str = "theme";
+
+    pub(crate) fn parse(text: &str) -> Option<Theme> {
         match text {
             "light" => Some(Theme::Light),
             "dark" => Some(Theme::Dark),
@@ -142,7 +147,7 @@ impl FromRequestParts<Arc<Studio>> for View {
         let visitor = parts.extensions.get::<Visitor>().cloned();
         let visitor = visitor.ok_or_else(|| Error::bug("a route without a visitor asks for one"))?;
         let query = answer::fields(parts.uri.query().unwrap_or_default());
-        let cookie = guard::cookie(&parts.headers, "theme");
+        let cookie = guard::cookie(&parts.headers, Theme::COOKIE);
         let theme = match query.get("theme") {
             Some(asked) => Theme::parse(asked),
             None => cookie.as_deref().and_then(Theme::parse),
@@ -157,6 +162,7 @@ impl FromRequestParts<Arc<Studio>> for View {
             posted: parts.extensions.get::<Posted>().cloned().unwrap_or_default(),
             query,
             theme,
+            accepts_gzip: compress::is_accepted(&parts.headers),
         })
     }
 }

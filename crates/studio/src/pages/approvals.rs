@@ -10,6 +10,9 @@ use crate::answer::PageError;
 use crate::layout::{Frame, Nav, line, status, when};
 use crate::view::View;
 
+/// Cards on one page, the oldest first.
+const OPEN_MAX: usize = 50;
+
 /// Decisions that are listed, newest first.
 const DECIDED_MAX: usize = 100;
 
@@ -19,6 +22,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     all.retain(|wait| wait.kind != WaitKind::Nested);
     let (open, decided): (Vec<WaitRow>, Vec<WaitRow>) =
         all.into_iter().partition(|wait| wait.resolved_at.is_none());
+    let stale = ask::stale(decided.clone());
     let shown = if view.has("all") { decided.len() } else { DECIDED_MAX };
     let title = match open.len() {
         0 => "Nothing waits for a person".to_owned(),
@@ -29,7 +33,8 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let content = html! {
         div.head { div.grow { h1 data-live="title" { (title) } p { "An approval is bound to a digest of exactly what it lets happen. Silence is a denial. In a shell: " code { "escrow approvals" } } } }
         p.news role="status" data-news="" {}
-        div.asks data-live-list="asks" { @for wait in open.iter().rev() { (ask::card(&view, wait, now)) } }
+        div.asks data-live-list="asks" { @for wait in open.iter().rev().take(OPEN_MAX) { (ask::card(&view, wait, &stale, now)) } }
+        @if open.len() > OPEN_MAX { p.small.dim { "and " (open.len() - OPEN_MAX) " more, newer ones: " code { "escrow approvals" } } }
         @if !decided.is_empty() {
             section.sect aria-labelledby="h-past" {
                 div.sect-h { h2 id="h-past" { "Decided" } p { (decided.len()) } }

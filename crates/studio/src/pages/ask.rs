@@ -1,5 +1,7 @@
 //! What a run asks of a person: an approval, a question, or what became of an effect. With the form that decides it.
 
+mod difference;
+
 use escrow_app::messages::WaitRow;
 use escrow_app::request_words::{command_words, subject_lines};
 use escrow_app::{documents, words};
@@ -10,8 +12,15 @@ use super::csrf;
 use crate::layout::{icon, icon_small, line, ticked, when};
 use crate::view::View;
 
-/// A card for one wait. Nothing that an approval is for is cut.
-pub(super) fn card(view: &View, wait: &WaitRow, now: Millis) -> Markup {
+/// Those of the decided waits whose approval had gone stale, newest first.
+pub(super) fn stale(mut decided: Vec<WaitRow>) -> Vec<WaitRow> {
+    decided.retain(|wait| wait.kind == WaitKind::Approval && wait.resolution.as_deref() == Some("stale"));
+    decided.sort_by_key(|wait| std::cmp::Reverse((wait.resolved_at, wait.started_at)));
+    decided
+}
+
+/// A card for one wait. Nothing that an approval is for is cut. `stale` are approvals that no longer held.
+pub(super) fn card(view: &View, wait: &WaitRow, stale: &[WaitRow], now: Millis) -> Markup {
     let place = format!("{}{}", wait.check, wait.scope);
     let is_unknown = wait.kind == WaitKind::UnknownEffect;
     let tone = if is_unknown { "unk" } else { "wait" };
@@ -33,7 +42,7 @@ pub(super) fn card(view: &View, wait: &WaitRow, now: Millis) -> Markup {
                 span.small { @match wait.expires_at { Some(at) => { "expires " (when(at, now)) }, None => "does not expire" } }
             }
             div.ask-body {
-                div { (what(wait)) (known(wait)) (stands_on(wait)) }
+                div { (difference::section(wait, stale, now)) (what(wait)) (known(wait)) (stands_on(wait)) }
                 (decision(view, wait, &place))
             }
         }

@@ -1,7 +1,7 @@
 //! An outcome by its kind: the blocks of its card from top to bottom. Kinds without a card show their JSON.
 
 use escrow_app::outcomes::OutcomeRow;
-use escrow_model::outcome::{Block, Card, Finding, Tone, digest};
+use escrow_model::outcome::{Block, Finding, Tone, digest};
 use escrow_model::{Millis, rfc3339};
 use maud::{Markup, html};
 
@@ -26,7 +26,7 @@ pub(super) fn card(row: &OutcomeRow, now: Millis) -> Markup {
                 span.meta { @if let Some(aside) = drawn.as_ref().and_then(|card| card.aside.as_ref()) { (line(aside)) } @else { (line(&recorded.name)) } }
             }
             @match &drawn {
-                Some(card) => (blocks(card)),
+                Some(card) => (blocks(&card.blocks)),
                 // Its kind may have changed since; what was kept is shown as it is.
                 None => section { pre.small { (json(&recorded.outcome.content)) } },
             }
@@ -50,8 +50,20 @@ fn json(value: &serde_json::Value) -> String {
     shown
 }
 
-fn blocks(card: &Card) -> Markup {
-    html! { @for block in &card.blocks { (block_of(block)) } }
+pub(super) fn blocks(blocks: &[Block]) -> Markup {
+    html! { @for block in blocks { (block_of(block)) } }
+}
+
+/// A value as the card of a kind draws it; `None` where there is no such kind, or the value is not of it.
+pub(super) fn of_kind(kind: &str, value: &serde_json::Value) -> Option<Markup> {
+    let digest = digest(kind, value).ok()?;
+    let mark = Mark::of_outcome(digest.passed);
+    Some(html! {
+        article.card {
+            header { h4 class={ "st " (mark.tone) } { (icon(mark.icon, "")) (line(&digest.card.title)) } }
+            (blocks(&digest.card.blocks))
+        }
+    })
 }
 
 fn block_of(block: &Block) -> Markup {

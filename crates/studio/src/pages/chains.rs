@@ -1,14 +1,18 @@
 //! Chains: their state, what fires them, and their last run by steps. One chain: its steps with the values that their
 //! conditions saw, its definition, its runs, and a form that fires it.
 
+mod hours;
+
 use escrow_app::chains::{self, FileState, FireEvent, ListedChain, PlannedStep};
 use escrow_app::runs::{Queries, Run, replay_of};
+use escrow_app::schedule::{Upcoming, upcoming};
 use escrow_app::{Error, now_ms, words};
 use escrow_model::{ChainStatus, CheckIndex, CheckStatus, Millis, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::csrf;
+use super::runs::Strip;
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, clipped, code, icon, line, status, ticked, when};
 use crate::view::{View, encoded};
@@ -16,32 +20,45 @@ use crate::view::{View, encoded};
 /// Runs of a chain in its table.
 const RUNS: usize = 10;
 
+/// Chains that are listed.
+const CHAINS_MAX: usize = 200;
+
 pub(crate) async fn list(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
     let listed = chains::list(&view.studio.app).await?;
     let queries = view.queries()?;
     let now = now_ms();
+    let ticks = upcoming(&view.studio.app, now, now + hours::SPAN_MS).await?;
     let mut rows = Vec::new();
-    for one in &listed {
-        rows.push(row(&*queries, one, now).await?);
+    for one in listed.iter().take(CHAINS_MAX) {
+        rows.push(row(&*queries, one, ticks.get(&one.row.name), now).await?);
     }
+    let of = |status: ChainStatus| listed.iter().filter(|one| one.row.status == status).count();
+    let (active, paused) = (of(ChainStatus::Active), of(ChainStatus::Paused));
     let content = html! {
-        div.head { div.grow { h1 { "Chains" } p { "Playbooks that follow one another when something happens. In a shell: " code { "escrow chain list" } } } }
+        div.head { div.grow { h1 { "Chains" } p { "Playbooks that follow one another when something happens. " @if !listed.is_empty() { (active) " active, " (paused) " paused. " } "In a shell: " code { "escrow chain list" } } } }
         @if listed.is_empty() { p.sub { "No chain is defined. " code { "escrow chain define FILE" } " defines one." } }
         @else {
             div.box {
                 table.stackable {
                     caption.vh { "Chains" }
-                    thead { tr { th scope="col" { "State" } th scope="col" { "Chain" } th scope="col" { "Trigger" } th scope="col" { "Last run, by steps" } th.num scope="col" { "When" } } }
+                    thead { tr { th scope="col" { "State" } th scope="col" { "Chain" } th scope="col" { "Trigger" } th scope="col" { "Next fire" } th scope="col" { "Last run, by steps" } th.num scope="col" { "Completed" } th.num scope="col" { "When" } } }
                     tbody { @for row in &rows { (row) } }
                 }
             }
+            @if listed.len() > CHAINS_MAX { p.small.dim { "and " (listed.len() - CHAINS_MAX) " more: " code { "escrow chain list" } } }
+            (hours::section(&ticks, now))
         }
     };
     Ok(frame.page(&view, Nav::Chains, "Chains", &content))
 }
 
-async fn row(queries: &dyn Queries, listed: &ListedChain, now: Millis) -> Result<Markup, Error> {
+async fn row(
+    queries: &dyn Queries,
+    listed: &ListedChain,
+    upcoming: Option<&Upcoming>,
+    now: Millis,
+) -> Result<Markup, Error> {
     let last = match listed.runs.first() {
         Some(row) => Some((row, replay_of(queries, &row.id).await?)),
         None => None,
@@ -53,15 +70,26 @@ async fn row(queries: &dyn Queries, listed: &ListedChain, now: Millis) -> Result
             td { (state(row.status)) @if waiting > 0 { p.small.wait { (waiting) " waiting" } } }
             td { a href={ "/chains/" (encoded(&row.name)) } { b { (line(&row.name)) } } @if let Some(about) = row.definition.get("description").and_then(Value::as_str) { p.small.sub { (line(about)) } } (file_note(listed.file)) }
             td.small { (trigger(&row.definition)) }
+            td.small.nowrap { (next_fire(row.status, upcoming, now)) }
             td data-live={ "last-" (anchor("chain", &row.name)) } {
                 @match &last {
-                    Some((row, run)) => { a.plain href={ "/runs/" (row.id) } { (strip(run)) " " (Mark::of_run(run.status(), true).shown()) } }
+                    Some((row, run)) => { a.plain href={ "/runs/" (row.id) } { (Strip::of(run).shown()) " " (Mark::of_run(run.status(), true).shown()) } }
                     None => span.dim { "never fired" },
                 }
             }
+            td.num.small { @if last.is_some() { (listed.runs.iter().filter(|run| run.status == "completed").count()) " of " (listed.runs.len()) } }
             td.num.small.dim { @if let Some((row, _)) = &last { (when(row.created_at, now)) } }
         }
     })
+}
+
+/// A chain that is not active fires by hand alone.
+fn next_fire(status: ChainStatus, upcoming: Option<&Upcoming>, now: Millis) -> Markup {
+    match status {
+        ChainStatus::Active => hours::next(upcoming, now),
+        ChainStatus::Paused => html! { span.dim { "paused" } },
+        ChainStatus::Disabled => html! { span.dim { "disabled" } },
+    }
 }
 
 fn state(state: ChainStatus) -> Markup {
@@ -96,13 +124,6 @@ fn trigger(definition: &Value) -> Markup {
     html! { @for word in &words { p { code { (clipped(word, 120)) } } } }
 }
 
-/// The steps of a run as icons, with the words for those who do not see them.
-fn strip(run: &Run) -> Markup {
-    let marks: Vec<Mark> = run.check_reports().map(|check| Mark::of_check(check.status, false)).collect();
-    let said: Vec<&str> = marks.iter().map(|mark| mark.word).collect();
-    html! { span.strip { @for mark in &marks { (mark.icon()) } } span.vh { (said.join(", ")) } }
-}
-
 pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
     let queries = view.queries()?;
@@ -115,6 +136,7 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
     // A chain whose playbooks are gone has no plan; the rest of the page is as useful.
     let plan = chains::plan(&shown.row, event);
     let now = now_ms();
+    let ticks = upcoming(&view.studio.app, now, now + hours::SPAN_MS).await?;
     let row = &shown.row;
     let content = html! {
         nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/chains" { "Chains" } } li aria-current="page" { (line(&row.name)) } } }
@@ -122,9 +144,10 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
             div.grow { h1 { (line(&row.name)) } @if let Some(about) = row.definition.get("description").and_then(Value::as_str) { p { (line(about)) } } }
             div.btns { (buttons(&view, &shown)) }
         }
-        dl.facts.five {
+        dl.facts {
             div { dt { "State" } dd { (state(row.status)) } dd.more { (file_note(shown.file)) } }
             div { dt { "Trigger" } dd.small { (trigger(&row.definition)) } }
+            div { dt { "Next fire" } dd { (next_fire(row.status, ticks.get(&row.name), now)) } }
             div { dt { "Version" } dd { (row.version) } dd.more { span.mono { (row.sha256.get(..12).unwrap_or_default()) } } }
             div { dt { "Defined by" } dd { (row.defined_by.as_deref().map(line).unwrap_or_default()) } dd.more { span { (when(row.updated_at, now)) } } }
             div { dt { "Runs" } dd { (shown.runs.len()) } dd.more { span { (shown.runs.iter().filter(|run| run.status == "completed").count()) " completed" } } }
@@ -261,7 +284,7 @@ fn table(runs: &[(chains::ChainRunRow, Run)], now: Millis) -> Markup {
                         @for (row, run) in runs {
                             tr data-row="" data-run=(row.id) data-failure=[(run.status() == RunStatus::Failed).then_some("")] {
                                 td data-live={ "st-" (row.id) } { a.plain href={ "/runs/" (row.id) } { (Mark::of_run(run.status(), true).shown()) } }
-                                td data-live={ "steps-" (row.id) } { (strip(run)) }
+                                td data-live={ "steps-" (row.id) } { (Strip::of(run).shown()) }
                                 td.small { code { (clipped(row.trigger_event.get("name").and_then(Value::as_str).unwrap_or_default(), 60)) } @if let Some(title) = run.title() { " " (line(title)) } }
                                 td.small.sub { (ticked(&line(run.reason().map_or("", |reason| reason.summary.as_str())))) }
                                 td.num.small.dim { (when(row.created_at, now)) }

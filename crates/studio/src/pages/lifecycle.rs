@@ -1,6 +1,6 @@
 //! Lifecycle: the harnesses of this machine, what each claims to report, and the receipts that arrived.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use escrow_app::harnesses::{self, HostStatus, LifecycleReceipt, Root, Scope, Versions};
 use escrow_app::{now_ms, words};
@@ -8,7 +8,7 @@ use escrow_model::Millis;
 use maud::{Markup, html};
 
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav, line, status, when};
+use crate::layout::{Frame, Nav, icon_small, line, status, when};
 use crate::view::View;
 
 /// Receipts that are read and listed.
@@ -23,7 +23,6 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         harnesses::status(&hosts, Versions::Leave, &Root::find(Scope::Project, state)?, &program, state)?;
     let receipts = harnesses::receipts(state, view.get("adapter"), RECEIPTS)?;
     let gaps = harnesses::gaps(state)?;
-    let measured = measured(&receipts);
     let now = now_ms();
     let content = html! {
         div.head { div.grow { h1 { "Lifecycle" } p { "What harnesses promise to report, beside what arrived. In a shell: " code { "escrow harness status" } " and " code { "escrow lifecycle receipt list" } } } }
@@ -32,11 +31,12 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
             div.box {
                 table.stackable {
                     caption.vh { "Harnesses" }
-                    thead { tr { th scope="col" { "Harness" } th scope="col" { "Program" } th scope="col" { "Hooks" } th scope="col" { "Claimed and measured" } th.num scope="col" { "Receipts" } } }
-                    tbody { @for host in &all { (row(host, measured.get(host.host))) } }
+                    thead { tr { th scope="col" { "Harness" } th scope="col" { "Program" } th scope="col" { "Hooks" } th.num scope="col" { "Receipts" } } }
+                    tbody { @for host in &all { (row(host)) } }
                 }
             }
         }
+        (claims(&all))
         section.sect aria-labelledby="h-g" {
             div.sect-h { h2 id="h-g" { "Gaps" } p { "sequence numbers for which no receipt arrived" } }
             @if gaps == 0 { p { (status("ok", "ok", "0 gaps")) } }
@@ -51,16 +51,53 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     Ok(frame.page(&view, Nav::Lifecycle, "Lifecycle", &content))
 }
 
-/// The events that each adapter has reported.
-fn measured(receipts: &[LifecycleReceipt]) -> BTreeMap<&str, BTreeSet<&'static str>> {
-    let mut seen: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
-    for receipt in receipts {
-        seen.entry(receipt.adapter_id.as_str()).or_default().insert(receipt.event.as_str());
+/// What the manifest of each adapter claims, beside what its hooks have reported here.
+fn claims(all: &[HostStatus]) -> Markup {
+    let mut events: BTreeMap<&str, usize> = BTreeMap::new();
+    for claim in all.iter().flat_map(|host| &host.claims) {
+        let next = events.len();
+        events.entry(claim.event).or_insert(next);
     }
-    seen
+    for event in all.iter().flat_map(|host| host.measured.keys()) {
+        let next = events.len();
+        events.entry(event).or_insert(next);
+    }
+    html! {
+        section.sect aria-labelledby="h-claims" {
+            div.sect-h { h2 id="h-claims" { "Claimed and measured" } p { "what each adapter's manifest claims, and how many receipts of it arrived; " code { "escrow harness doctor" } " measures it anew" } }
+            div.box.scroll tabindex="0" role="region" aria-label="Claims and measurements" {
+                table.matrix-grid.claims {
+                    caption.vh { "Lifecycle events by harness" }
+                    thead { tr { th scope="col" { "Event" } @for host in all { th scope="col" { (host.host) } } } }
+                    tbody {
+                        @for event in events.keys() {
+                            tr { th scope="row" { code { (line(event)) } } @for host in all { (cell(host, event)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn row(host: &HostStatus, measured: Option<&BTreeSet<&'static str>>) -> Markup {
+fn cell(host: &HostStatus, event: &str) -> Markup {
+    let claim = host.claims.iter().find(|claim| claim.event == event);
+    let measured = host.measured.get(event).copied().unwrap_or(0);
+    match (claim, measured) {
+        (Some(claim), 0) => {
+            html! { td.is-skip title="claimed, and not measured yet" { (icon_small("pend", "")) " " (claim.support) } }
+        }
+        (Some(claim), number) => {
+            html! { td.is-ok title="claimed, and measured" { (icon_small("ok", "")) " " (claim.support) " " (number) } }
+        }
+        (None, 0) => html! { td { span.vh { "not claimed" } } },
+        (None, number) => {
+            html! { td.is-warn title="measured, and not claimed" { (icon_small("warn", "")) " not claimed " (number) } }
+        }
+    }
+}
+
+fn row(host: &HostStatus) -> Markup {
     let events = host.installed.as_ref().map_or(0, |installed| installed.events.len());
     html! {
         tr id={ "harness-" (host.host) } data-row="" {
@@ -77,12 +114,7 @@ fn row(host: &HostStatus, measured: Option<&BTreeSet<&'static str>>) -> Markup {
                 }
                 @if host.is_unverified { p.dim { "unverified" } }
             }
-            td.small {
-                @let claimed: Vec<&str> = host.installed.as_ref().map_or_else(|_| Vec::new(), |installed| installed.events.iter().map(String::as_str).collect());
-                @if claimed.is_empty() { span.dim { "nothing claimed here" } } @else { p { "claimed: " (line(&claimed.join(", "))) } }
-                @match measured { Some(seen) => p { "measured: " (seen.iter().copied().collect::<Vec<_>>().join(", ")) }, None => p.dim { "nothing measured yet" } }
-            }
-            td.num { (host.receipts.len()) @if host.failures > 0 { p.small.bad { (host.failures) " failed" } } }
+            td.num { (host.measured.values().sum::<usize>()) @if host.failures > 0 { p.small.bad { (host.failures) " failed" } } }
         }
     }
 }

@@ -6,6 +6,7 @@ mod checks;
 mod facts;
 mod graph;
 mod journal;
+mod output;
 mod timeline;
 mod verdict;
 mod why;
@@ -15,6 +16,7 @@ use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
 use escrow_app::effects::{self, EffectQuery, EffectRow};
 use escrow_app::explain::{Account, account};
+use escrow_app::harnesses::{LifecycleReceipt, receipts_of_run};
 use escrow_app::messages::WaitRow;
 use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
 use escrow_app::runs::{CheckReport, Run, RunRow, StoredEntry, entries, is_driven, replay};
@@ -39,6 +41,10 @@ struct Shown {
     waits: Vec<WaitRow>,
     outcomes: Vec<OutcomeRow>,
     effects: Vec<EffectRow>,
+    /// What the hooks of its agents reported.
+    receipts: Vec<LifecycleReceipt>,
+    /// Approvals that were given for something else than was asked in the end.
+    stale: Vec<WaitRow>,
     account: Option<Account>,
     mark: Mark,
     now: Millis,
@@ -51,8 +57,15 @@ impl Shown {
         let stored = queries.journal(&row.id).await?;
         let entries = entries(&*queries, &row).await?;
         let run = replay(&*queries, &row).await?;
-        let mut waits = queries.waits(&row.id).await?;
-        waits.retain(|wait| wait.resolved_at.is_none());
+        let (waits, decided): (Vec<WaitRow>, Vec<WaitRow>) =
+            queries.waits(&row.id).await?.into_iter().partition(|wait| wait.resolved_at.is_none());
+        let stale = ask::stale(decided);
+        // Only harnesses have hooks, and their ledger is another file.
+        let has_agents = run
+            .check_reports()
+            .any(|check| check.record.is_some_and(|record| record.contains_key("harness")));
+        let receipts =
+            if has_agents { receipts_of_run(view.studio.app.state(), row.id.as_str())? } else { Vec::new() };
         let filter = OutcomeFilter { run: Some(row.id.clone()), ..OutcomeFilter::default() };
         let outcomes = queries.outcomes(&filter).await?;
         let query = EffectQuery { run: Some(row.id.to_string()), key: None };
@@ -64,7 +77,8 @@ impl Shown {
             (None, _) => account(&row, &entries, None).ok(),
         };
         let mark = Mark::of_run(row.status, is_driven(&*queries, &row).await?);
-        Ok(Shown { row, run, entries, stored, waits, outcomes, effects, account, mark, now: now_ms() })
+        let now = now_ms();
+        Ok(Shown { row, run, entries, stored, waits, outcomes, effects, receipts, stale, account, mark, now })
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -121,7 +135,7 @@ fn content(view: &View, shown: &Shown) -> Markup {
         div.cols {
             (side(shown))
             div {
-                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, shown.now)) } }
+                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, &shown.stale, shown.now)) } }
                 @for wait in shown.waits.iter().filter(|wait| wait.kind == WaitKind::Nested) {
                     section.sect { p { code { (line(&wait.check)) (line(&wait.scope)) } " waits for " a.id href={ "/runs/" (wait.id) } { (wait.id) } } }
                 }

@@ -1,19 +1,26 @@
 //! Runs: filters in the address, groups by invocation, and a grid of runs and checks for one playbook.
 
 mod grid;
+mod strip;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use escrow_app::invocations::{self, InvocationRow};
 use escrow_app::runs::{Queries, RunFilter, RunRow, is_driven, parse_status};
 use escrow_app::{Error, now_ms, words};
-use escrow_model::{DeliveryStatus, Millis, RunStatus};
+use escrow_model::{DeliveryStatus, Millis, RunId, RunStatus};
 use maud::{Markup, html};
 
 use super::{choice, empty, spans};
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, duration, line, status, ticked, when};
 use crate::view::View;
+
+pub(crate) use strip::{Strip, Strips};
+
+/// Runs whose checks are shown; of further ones the page of the run has them.
+const STRIPS_MAX: usize = 200;
 
 /// Runs on one page, unless the address asks for more.
 const LIMIT: usize = 100;
@@ -35,6 +42,13 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     for row in rows.iter().filter(|row| row.status == RunStatus::Running) {
         driven.insert(row.id.clone(), is_driven(&*queries, row).await?);
     }
+    let mut strips = BTreeMap::new();
+    for row in rows.iter().take(STRIPS_MAX) {
+        if let Some(strip) = view.studio.strips.of(&*queries, row).await {
+            strips.insert(row.id.clone(), strip);
+        }
+    }
+    let known = Known { driven, strips };
     let grid = match view.get("playbook") {
         Some(playbook) => Some(grid::grid(&*queries, playbook).await?),
         None => None,
@@ -66,9 +80,9 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                     caption.vh { "Runs, newest first" }
                     thead { tr {
                         th.c-st scope="col" { "Status" } th.c-pb scope="col" { "Playbook" } th scope="col" { "Reason" }
-                        th.c-ar scope="col" { "Artifacts" } th.num.c-du scope="col" { "Took" } th.num.c-wh scope="col" { "Started" }
+                        th.c-ck scope="col" { "Checks" } th.c-ar scope="col" { "Artifacts" } th.num.c-du scope="col" { "Took" } th.num.c-wh scope="col" { "Started" }
                     } }
-                    @for group in &groups { (tbody(group, &driven, now)) }
+                    @for group in &groups { (tbody(group, &known, now)) }
                 }
             }
             @if is_cut {
@@ -123,6 +137,13 @@ fn holds(row: &RunRow, text: &str) -> bool {
     places.into_iter().flatten().any(|place| place.to_lowercase().contains(text))
 }
 
+/// What is known of runs besides their rows.
+struct Known {
+    /// Whether a process drives it, of those that run.
+    driven: BTreeMap<RunId, bool>,
+    strips: BTreeMap<RunId, Arc<Strip>>,
+}
+
 struct Group<'r> {
     invocation: Option<InvocationRow>,
     rows: Vec<&'r RunRow>,
@@ -175,12 +196,12 @@ fn filters(view: &View, rows: &[RunRow]) -> Markup {
     }
 }
 
-fn tbody(group: &Group<'_>, driven: &BTreeMap<escrow_model::RunId, bool>, now: Millis) -> Markup {
+fn tbody(group: &Group<'_>, known: &Known, now: Millis) -> Markup {
     html! {
         tbody class=[group.invocation.as_ref().map(|_| "g")] {
             @if let Some(invocation) = &group.invocation {
                 tr.inv {
-                    th colspan="6" scope="rowgroup" {
+                    th colspan="7" scope="rowgroup" {
                         div.inv-row {
                             b { (line(invocation.name.as_ref().or(invocation.skill.as_ref()).map_or("Invocation", String::as_str))) }
                             @if let Some(health) = invocation.health.filter(|_| invocation.runs() > 1) { (Mark::of_run(health, true).shown()) }
@@ -192,13 +213,13 @@ fn tbody(group: &Group<'_>, driven: &BTreeMap<escrow_model::RunId, bool>, now: M
                     }
                 }
             }
-            @for row in &group.rows { (run_row(row, driven.get(&row.id).copied().unwrap_or(true), now)) }
+            @for row in &group.rows { (run_row(row, known, now)) }
         }
     }
 }
 
-fn run_row(row: &RunRow, is_driven: bool, now: Millis) -> Markup {
-    let mark = Mark::of_run(row.status, is_driven);
+fn run_row(row: &RunRow, known: &Known, now: Millis) -> Markup {
+    let mark = Mark::of_run(row.status, known.driven.get(&row.id).copied().unwrap_or(true));
     let took = row.ended_at.map(|end| duration(end.saturating_sub(row.started_at))).unwrap_or_default();
     let summary = row.reason.as_ref().map(|reason| line(&reason.summary)).unwrap_or_default();
     html! {
@@ -210,6 +231,7 @@ fn run_row(row: &RunRow, is_driven: bool, now: Millis) -> Markup {
                 (ticked(&summary))
                 @if !row.warnings.is_empty() { " " span.warn { (words::count(row.warnings.len(), "warning")) } }
             }
+            td.c-ck data-live={ "ck-" (row.id) } { @if let Some(strip) = known.strips.get(&row.id) { (strip.shown()) } }
             td.c-ar data-live={ "ar-" (row.id) } { (delivery(row.artifacts_status)) }
             td.num.c-du data-live={ "du-" (row.id) } { (took) }
             td.num.c-wh.dim { (when(row.started_at, now)) }

@@ -1,15 +1,26 @@
-//! What an agent used and did: turns, tokens, cost, tools, and its last words.
+//! What an agent used and did: turns, tokens, cost, tools, its hooks, and its transcript.
 
+use escrow_app::harnesses::LifecycleReceipt;
+use escrow_app::transcript::{Moment, Transcript};
 use escrow_app::words;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::layout::{clipped, icon_small, line};
+use crate::layout::{anchor, clipped, icon_small, line};
+use crate::pages::markdown;
 
 const TOOLS_MAX: usize = 12;
 const LAST_WORDS_MAX: usize = 4_000;
 
-pub(super) fn section(check: &str, record: &Value) -> Markup {
+/// What is known of an agent besides its record.
+pub(super) struct Told<'s> {
+    /// What its harness printed, as moments. `None`: the stream was not kept, or is not understood.
+    pub(super) transcript: Option<Transcript>,
+    /// What its hooks reported, oldest first.
+    pub(super) receipts: Vec<&'s LifecycleReceipt>,
+}
+
+pub(super) fn section(check: &str, record: &Value, told: &Told<'_>) -> Markup {
     let number = |name: &str| record.get(name).and_then(Value::as_u64);
     let word = |name: &str| record.get(name).and_then(Value::as_str).map(line);
     let cost = record.get("cost_usd").and_then(Value::as_f64);
@@ -44,9 +55,67 @@ pub(super) fn section(check: &str, record: &Value) -> Markup {
                     @if denials > 0 { p.small.unk { (icon_small("block", "")) " " (words::count(denials, "call")) " denied" } }
                 }
             }
-            @if let Some(text) = record.get("final_text").and_then(Value::as_str) {
-                details.fold.pad open { summary { "What it said last" } @for part in clipped(text, LAST_WORDS_MAX).lines() { p.small { (words::visible(part)) } } }
+            (hooks(&told.receipts))
+            @match told.transcript.as_ref().filter(|transcript| !transcript.moments.is_empty()) {
+                Some(transcript) => (conversation(check, transcript)),
+                None => @if let Some(text) = record.get("final_text").and_then(Value::as_str) {
+                    details.fold.pad open { summary { "What it said last" } @for part in clipped(text, LAST_WORDS_MAX).lines() { p.small { (words::visible(part)) } } }
+                },
             }
+        }
+    }
+}
+
+/// The hooks that fired, in their order, each with how often.
+fn hooks(receipts: &[&LifecycleReceipt]) -> Markup {
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for receipt in receipts {
+        let (event, status) = (receipt.event.as_str(), receipt.status.as_str());
+        match counts.iter_mut().find(|(known, how, _)| *known == event && *how == status) {
+            Some((_, _, number)) => *number += 1,
+            None => counts.push((event, status, 1)),
+        }
+    }
+    html! {
+        @if !counts.is_empty() {
+            p.pad.small {
+                span.sub { "hooks " }
+                @for (event, status, number) in counts {
+                    span class=(if status == "failed" { "tag bad" } else { "tag" }) title=(status) { (event) @if number > 1 { " ×" (number) } @if status == "failed" { " failed" } } " "
+                }
+            }
+        }
+    }
+}
+
+/// Turn by turn: what it said and which tools it called.
+fn conversation(check: &str, transcript: &Transcript) -> Markup {
+    let calls = transcript.moments.iter().filter(|one| matches!(one, Moment::Called { .. })).count();
+    html! {
+        details.fold.transcript open id=(anchor("transcript", check)) data-keep=(anchor("transcript", check)) {
+            summary.pad { "Transcript" span.small.dim { " " (words::count(transcript.moments.len(), "moment")) ", " (words::count(calls, "tool call")) @if transcript.left_out > 0 { ", " (transcript.left_out) " earlier ones are in the log" } } }
+            ol.turns-list { @for moment in &transcript.moments { (shown(moment)) } }
+        }
+    }
+}
+
+fn shown(moment: &Moment) -> Markup {
+    match moment {
+        Moment::Turn(number) => html! { li.turn { "Turn " (number) } },
+        Moment::Said(text) => html! { li.said { (markdown::rendered(text)) } },
+        Moment::Called { tool, about, failed } => {
+            let (shape, tone, word) = match failed {
+                Some(true) => ("bad", "bad", "failed"),
+                Some(false) => ("ok", "ok", "done"),
+                None => ("pend", "skip", "not known how it ended"),
+            };
+            html! { li.call { (icon_small(shape, tone)) span.vh { (word) } " " b.mono { (clipped(tool, 40)) } " " code { (clipped(about, 300)) } } }
+        }
+        Moment::Denied { tool } => {
+            html! { li.call { (icon_small("block", "unk")) " " b.mono { (clipped(tool, 40)) } " was denied" } }
+        }
+        Moment::Retried(message) => {
+            html! { li.call { (icon_small("warn", "warn")) " " (clipped(message, 300)) } }
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Every check with its issues, its items, its output and its log.
 
-use escrow_app::logs::{Printed, printed};
+use escrow_app::harnesses::LifecycleReceipt;
+use escrow_app::logs::{Printed, printed, running};
 use escrow_app::runs::CheckReport;
+use escrow_app::transcript::transcript;
 use escrow_app::words::{self, skip_words};
-use escrow_model::CheckStatus;
+use escrow_model::{CheckStatus, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{Shown, agent};
+use super::{Shown, agent, output};
 use crate::layout::{Mark, anchor, clipped, duration, icon_small, line, ticked};
 use crate::pages::log;
 use crate::view::View;
@@ -15,8 +17,9 @@ use crate::view::View;
 /// Lines of a log on the page of a run; its own page has all.
 const LINES: usize = 60;
 const LOG_BYTES: u64 = 64 * 1024;
+/// How much of the end of a harness's stream is read for its transcript.
+const STREAM_BYTES: u64 = 4 << 20;
 const ITEMS_MAX: usize = 200;
-const OUTPUT_LENGTH_MAX: usize = 4_000;
 
 /// Checks that are shown with everything; of the others only the first line.
 const FULL_MAX: usize = 300;
@@ -28,7 +31,8 @@ pub(super) fn took(check: &CheckReport<'_>) -> Option<u64> {
 
 pub(super) fn section(view: &View, shown: &Shown) -> Markup {
     let spool = view.studio.app.state().spool(&shown.row.id);
-    let all = printed(&shown.entries, &spool);
+    let mut all = printed(&shown.entries, &spool);
+    all.extend(running(&shown.entries, &spool));
     let mut reports: Vec<CheckReport<'_>> = shown.run.check_reports().collect();
     reports.sort_by_key(|check| order(check.status));
     html! {
@@ -104,10 +108,23 @@ fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup
         }
         @for issue in check.issues.iter().take(10) { p.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
         @if check.has_items { (items(shown, check)) }
-        @if let Some(record) = check.record.and_then(|record| record.get("harness")) { (agent::section(check.name, record)) }
-        (output(shown, check))
+        @if let Some(record) = check.record.and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
+        (output::section(shown, check))
         @if let Some(last) = of_check.pop() { (tail(shown, last, &of_check)) }
     }
+}
+
+/// The transcript of the last attempt, and what the hooks of its session reported.
+fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> agent::Told<'s> {
+    let word = |name: &str| record.get(name).and_then(Value::as_str);
+    let stream = last.and_then(|last| last.end("stdout", STREAM_BYTES).ok());
+    let transcript = stream.and_then(|(text, _)| transcript(word("name")?, &text));
+    let session = word("session_id");
+    let is_own = |receipt: &&LifecycleReceipt| {
+        // Receipts without a session are of the only one that there was.
+        receipt.harness_session_id.is_none() || receipt.harness_session_id.as_deref() == session
+    };
+    agent::Told { transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
 }
 
 fn items(shown: &Shown, check: &CheckReport<'_>) -> Markup {
@@ -134,56 +151,33 @@ fn items(shown: &Shown, check: &CheckReport<'_>) -> Markup {
     }
 }
 
-/// The output as its check declares it: as text, or as JSON.
-fn output(shown: &Shown, check: &CheckReport<'_>) -> Markup {
-    let Some(output) = shown.run.output_of(check.index).filter(|_| !check.has_items) else { return html! {} };
-    let spec = shown.run.plan_of().check(check.index);
-    let renderer = spec.schema.as_ref().and_then(Value::as_str);
-    let text = match (output, renderer) {
-        (Value::Null, _) => return html! {},
-        (Value::String(text), Some(_)) => text.clone(),
-        // What a command printed is in its log.
-        (Value::String(_), None) => return html! {},
-        (other, _) => serde_json::to_string_pretty(other).unwrap_or_default(),
-    };
-    html! {
-        details.fold open[renderer.is_some()] {
-            summary { "Output" @if let Some(renderer) = renderer { " " span.code { (line(renderer)) } } }
-            div.log { ol { @for part in clipped_lines(&text) { li { span {} span.s {} span { (part) } } } } }
-        }
-    }
-}
-
-fn clipped_lines(text: &str) -> Vec<String> {
-    let shown: String = text.chars().take(OUTPUT_LENGTH_MAX).collect();
-    let mut lines: Vec<String> = shown.lines().map(words::visible).collect();
-    if shown.len() < text.len() {
-        lines.push("…".to_owned());
-    }
-    lines
-}
-
 fn tail(shown: &Shown, last: &Printed<'_>, earlier: &[&Printed<'_>]) -> Markup {
-    let lines = log::lines(last, LOG_BYTES);
-    if lines.is_empty() {
+    let text = log::LogText::read(last, LOG_BYTES);
+    let lines = text.lines();
+    let is_live = last.is_running() && shown.mark == Mark::of_run(RunStatus::Running, true);
+    if lines.is_empty() && !is_live {
         return html! {};
     }
     let place = last.of.to_string();
     let address = log::address(shown.row.id.as_str(), &place);
+    let of_attempt = format!("{address}?attempt={}", last.attempt);
     let first = lines.len().saturating_sub(LINES);
+    let [out, err] = text.whole_lines();
     html! {
-        div.log {
+        div.log data-log=(of_attempt) data-follow=[is_live.then_some("")] data-out=(out) data-err=(err) data-max=(LINES) {
             header {
                 span.seg {
                     @for one in earlier.iter().rev().take(5).rev() { a href={ (address) "?attempt=" (one.attempt) } { "attempt " (one.attempt) } }
-                    a href=(address) aria-current="true" { "attempt " (last.attempt) }
+                    a href=(of_attempt) aria-current="true" { "attempt " (last.attempt) }
                 }
+                @if is_live { span.follow role="status" data-follow-state="" { "running" } }
                 span.grow {}
-                span { "the last " (lines.len() - first) " of " (words::count(lines.len(), "line")) }
+                @if text.is_cut() { span { "the last " (lines.len() - first) " lines" } }
+                @else { span { "the last " (lines.len() - first) " of " (words::count(lines.len(), "line")) } }
                 a href=(address) { "all" }
-                a href={ (address) "?raw=1" } { "raw" }
+                a href={ (of_attempt) "&raw=1" } { "raw" }
             }
-            (log::list(&place, last.attempt, first + 1, &lines[first..]))
+            (log::list(&place, last.attempt, &of_attempt, &lines[first..]))
         }
     }
 }

@@ -1,56 +1,59 @@
-//! The graph of checks: what each depends on, the routes that were taken, and ghosts of what did not run.
+//! The graph of checks: what each depends on, the routes that were taken, and ghosts of what did not run. The table
+//! below it says the same, and is whole where the drawing folds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use escrow_app::runs::CheckReport;
 use escrow_app::timeline::{Timeline, What};
 use escrow_app::words;
-use escrow_model::{CheckIndex, CheckStatus, SkipReason};
+use escrow_model::{Check, CheckIndex, CheckStatus, SkipReason};
 use maud::{Markup, html};
 
 use super::{Shown, checks};
-use crate::layout::{anchor, clipped, duration};
+use crate::layout::{Mark, anchor, duration, line};
+use crate::pages::drawing::{Edge, Node, Route, columns, drawing, folded};
 
-/// Above this, a drawing is unreadable; the list of checks has all of them.
+/// Above this, a drawing is unreadable, and fan-outs are folded.
 const NODES_MAX: usize = 150;
 
-const WIDTH: usize = 130;
-const HEIGHT: usize = 42;
-const COLUMN: usize = 163;
-const ROW: usize = 60;
+/// Checks that stay alone in a folded drawing, because something is wrong with them.
+const KEPT_MAX: usize = 40;
 
-/// Where a check stands in the drawing.
-#[derive(Clone, Copy)]
-struct Position {
-    x: usize,
-    y: usize,
-}
+/// Names in one cell of the table.
+const NAMES_MAX: usize = 20;
+
+/// A route by the places of its checks, with the block that took it.
+type Taken = (usize, usize, &'static str);
 
 pub(super) fn section(shown: &Shown) -> Markup {
     let plan = shown.run.plan_of();
     let routes = routes(shown);
-    let ghosts = shown
-        .run
-        .check_reports()
-        .filter(|check| check.runs == 0 && check.status == CheckStatus::Skipped)
-        .count();
+    let reports: Vec<CheckReport<'_>> = shown.run.check_reports().collect();
+    let ghosts =
+        reports.iter().filter(|check| is_ghost(check) && check.status == CheckStatus::Skipped).count();
+    let needs: Vec<Vec<usize>> = plan.checks.iter().map(needed).collect();
     let number = plan.checks.len();
+    let groups = if number > NODES_MAX {
+        folded(&needs, &kept(shown, &reports), NODES_MAX)
+    } else {
+        (0..number).collect()
+    };
+    let drawn = groups.iter().max().map_or(0, |last| last + 1);
     html! {
         section.sect id="graph" aria-labelledby="h-graph" data-live="graph" {
             div.sect-h {
                 h2 id="h-graph" { "Graph" }
-                p { (words::count(number, "check")) ", " (words::count(routes.len(), "route")) " taken, " (ghosts) " did not run" }
+                p { (words::count(number, "check")) ", " (words::count(routes.len(), "route")) " taken, " (ghosts) " did not run" @if drawn < number { "; drawn as " (drawn) " groups" } }
             }
-            @if number > NODES_MAX { p.sub { "The graph of " (number) " checks is not drawn. " a href="#checks" { "The list has every check" } } }
-            @else {
-                div.box {
-                    div.graph.scroll role="region" aria-label="Graph of checks" tabindex="0" { (drawing(shown, &routes)) }
-                    p.legend {
-                        span { (sample("g-edge")) "depends on" }
-                        span { (sample("g-edge route")) "route taken" }
-                        span { (sample("g-edge stop")) "held by a broken contract" }
-                        span { (sample("g-edge ghost")) "did not run" }
-                    }
+            div.box {
+                div.graph.scroll role="region" aria-label="Graph of checks" tabindex="0" { (drawn_groups(shown, &reports, &needs, &groups, &routes)) }
+                p.legend {
+                    span { (sample("g-edge")) "depends on" }
+                    span { (sample("g-edge route")) "route taken" }
+                    span { (sample("g-edge stop")) "held by a broken contract" }
+                    span { (sample("g-edge ghost")) "did not run" }
                 }
+                (table(shown, &reports, &needs, &routes))
             }
         }
     }
@@ -60,133 +63,109 @@ fn sample(class: &str) -> Markup {
     html! { svg viewBox="0 0 26 10" aria-hidden="true" { path class=(class) d="M0 5h26" {} } }
 }
 
-/// The routes that were taken, each once, with the block that took it.
-fn routes(shown: &Shown) -> BTreeSet<(String, String, &'static str)> {
-    let items = Timeline::new(shown.run.plan_of()).read(&shown.entries);
+fn is_ghost(check: &CheckReport<'_>) -> bool {
+    check.runs == 0 && matches!(check.status, CheckStatus::Skipped | CheckStatus::Pending)
+}
+
+/// The first checks that a person looks for.
+fn kept(shown: &Shown, reports: &[CheckReport<'_>]) -> Vec<bool> {
+    let mut room = KEPT_MAX;
+    let is_kept = |check: &CheckReport<'_>| {
+        let is_wanted =
+            matches!(shown.mark_of(check).tone, "bad" | "warn" | "unk" | "wait" | "run") && room > 0;
+        room -= usize::from(is_wanted);
+        is_wanted
+    };
+    reports.iter().map(is_kept).collect()
+}
+
+/// The routes that were taken, each once.
+fn routes(shown: &Shown) -> BTreeSet<Taken> {
+    let plan = shown.run.plan_of();
+    let items = Timeline::new(plan).read(&shown.entries);
     let taken = items.into_iter().filter_map(|item| match item.what {
         What::Routed { from, block, to, .. } if from.check != to.check => {
-            Some((from.check.to_owned(), to.check.to_owned(), block.as_str()))
+            Some((plan.find(from.check)?.place(), plan.find(to.check)?.place(), block.as_str()))
         }
         _ => None,
     });
     taken.collect()
 }
 
-/// Columns by the longest way from a check that depends on nothing; rows in the order of the playbook.
-fn places(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> Vec<Position> {
+fn needed(check: &Check) -> Vec<usize> {
+    let all = check.needs.iter().flat_map(|need| &need.any_of).chain(&check.after);
+    let mut places: Vec<usize> = all.map(|index: &CheckIndex| index.place()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+fn drawn_groups(
+    shown: &Shown,
+    reports: &[CheckReport<'_>],
+    needs: &[Vec<usize>],
+    groups: &[usize],
+    routes: &BTreeSet<Taken>,
+) -> Markup {
     let plan = shown.run.plan_of();
-    let mut columns = vec![0usize; plan.checks.len()];
-    // Dependencies form no cycle, so this settles after as many rounds as the longest way has steps.
-    for _ in 0..plan.checks.len() {
-        let mut has_changed = false;
-        for (place, check) in plan.checks.iter().enumerate() {
-            let before = dependencies(check).map(|index| columns[index.place()] + 1).max().unwrap_or(0);
-            if before > columns[place] {
-                columns[place] = before;
-                has_changed = true;
-            }
-        }
-        if !has_changed {
-            break;
-        }
-    }
+    let mut columns = columns(needs);
     // A check that only routes reach stands below the one that led there.
-    for (place, check) in
-        plan.checks.iter().enumerate().filter(|(_, check)| !check.starts && check.needs.is_empty())
-    {
-        let from =
-            routes.iter().find(|(_, to, _)| *to == check.name).and_then(|(from, _, _)| plan.find(from));
-        if let Some(from) = from {
-            columns[place] = columns[from.place()];
+    let is_routed_to = |check: &Check| !check.starts && check.needs.is_empty();
+    for (place, _) in plan.checks.iter().enumerate().filter(|(_, check)| is_routed_to(check)) {
+        if let Some((from, _, _)) = routes.iter().find(|(_, to, _)| *to == place) {
+            columns[place] = columns[*from];
         }
     }
-    let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
-    let placed = columns.iter().map(|column| {
-        let row = rows.entry(*column).or_insert(0);
-        let place = Position { x: 6 + column * COLUMN, y: 14 + *row * ROW };
-        *row += 1;
-        place
-    });
-    placed.collect()
-}
-
-fn dependencies(check: &escrow_model::Check) -> impl Iterator<Item = &CheckIndex> {
-    check.needs.iter().flat_map(|need| &need.any_of).chain(&check.after)
-}
-
-fn drawing(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> Markup {
-    let plan = shown.run.plan_of();
-    let places = places(shown, routes);
-    let width = places.iter().map(|place| place.x + WIDTH + 9).max().unwrap_or(0).max(960);
-    let height = places.iter().map(|place| place.y + HEIGHT + 14).max().unwrap_or(0)
-        + if routes.is_empty() { 0 } else { 24 };
-    html! {
-        svg viewBox={ "0 0 " (width) " " (height) } role="group" aria-label="Checks, what each depends on, and the routes that were taken" {
-            @for check in shown.run.check_reports() {
-                @let spec = plan.check(check.index);
-                @let to = places[check.index.place()];
-                @let class = match (check.skip_reason, check.runs) { (Some(SkipReason::ContractBlocked), 0) => "stop", (Some(_), 0) => "ghost", (_, _) => "" };
-                @for from in dependencies(spec) { (edge(places[from.place()], to, class)) }
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, group) in groups.iter().enumerate() {
+        members.entry(*group).or_default().push(place);
+    }
+    // Groups of several columns would leave gaps.
+    let used: BTreeSet<usize> =
+        members.values().filter_map(|all| all.iter().map(|place| columns[*place]).min()).collect();
+    let dense: BTreeMap<usize, usize> =
+        used.into_iter().enumerate().map(|(place, column)| (column, place)).collect();
+    let nodes: Vec<Node> = members
+        .values()
+        .map(|all| {
+            let column = all.iter().map(|place| columns[*place]).min().unwrap_or(0);
+            let column = dense.get(&column).copied().unwrap_or(column);
+            match all.as_slice() {
+                [one] => node(shown, &reports[*one], column),
+                all => fold(shown, all.iter().map(|place| &reports[*place]), column),
             }
-            @for (from, to, block) in routes { (route(&places, plan.find(from), plan.find(to), block)) }
-            @for check in shown.run.check_reports() { (node(shown, &check, places[check.index.place()])) }
+        })
+        .collect();
+    let mut edges: BTreeMap<(usize, usize), &'static str> = BTreeMap::new();
+    for (place, before) in needs.iter().enumerate() {
+        let class = match (reports[place].skip_reason, reports[place].runs) {
+            (Some(SkipReason::ContractBlocked), 0) => "stop",
+            (Some(_), 0) => "ghost",
+            (_, _) => "",
+        };
+        for from in before.iter().filter(|from| groups[**from] != groups[place]) {
+            let known = edges.entry((groups[*from], groups[place])).or_insert(class);
+            // One that ran makes the way of its group.
+            if class.is_empty() {
+                *known = class;
+            }
         }
     }
+    let edges: Vec<Edge> = edges.into_iter().map(|((from, to), class)| Edge { from, to, class }).collect();
+    let routes: BTreeSet<Taken> = routes
+        .iter()
+        .map(|(from, to, block)| (groups[*from], groups[*to], *block))
+        .filter(|(from, to, _)| from != to)
+        .collect();
+    let routes: Vec<Route> = routes.into_iter().map(|(from, to, label)| Route { from, to, label }).collect();
+    drawing(&nodes, &edges, &routes, "Checks, what each depends on, and the routes that were taken")
 }
 
-fn edge(from: Position, to: Position, class: &str) -> Markup {
-    let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2);
-    let middle = (x1 + x2) / 2;
-    html! {
-        path class={ "g-edge " (class) } d={ "M" (x1) " " (y1) "C" (middle) " " (y1) " " (middle) " " (y2) " " (x2.saturating_sub(6)) " " (y2) } {}
-        path class={ "g-head " (class) } d={ "M" (x2) " " (y2) "l-7 -3.6v7.2z" } {}
-    }
-}
-
-/// From the bottom of one check to the bottom of another, below both.
-fn route(places: &[Position], from: Option<CheckIndex>, to: Option<CheckIndex>, block: &str) -> Markup {
-    let (Some(from), Some(to)) = (from, to) else { return html! {} };
-    let (from, to) = (places[from.place()], places[to.place()]);
-    if from.x == to.x {
-        // One above the other: a line between their edges.
-        let shift = if from.y < to.y { 24 } else { WIDTH - 24 };
-        let x = from.x + shift;
-        let (y1, y2) = if from.y < to.y {
-            (from.y + HEIGHT, to.y.saturating_sub(7))
-        } else {
-            (from.y, to.y + HEIGHT + 7)
-        };
-        let head = if from.y < to.y { "l-3.8 0l3.8 7l3.8 -7z" } else { "l-3.8 0l3.8 -7l3.8 7z" };
-        return html! {
-            path class="g-edge route" d={ "M" (x) " " (y1) "V" (y2) } {}
-            path class="g-head route" d={ "M" (x) " " (y2) (head) } {}
-            text class="g-label" x=(x + 6) y=((y1 + y2) / 2 + 4) { (block) }
-        };
-    }
-    let (x1, x2) = (from.x + WIDTH / 2, to.x + WIDTH / 2 + 14);
-    let (y1, y2) = (from.y + HEIGHT, to.y + HEIGHT);
-    let low = y1.max(y2) + 22;
-    html! {
-        path class="g-edge route" d={ "M" (x1) " " (y1) "C" (x1) " " (low) " " (x2) " " (low) " " (x2) " " (y2 + 7) } {}
-        path class="g-head route" d={ "M" (x2) " " (y2) "l-3.8 7h7.6z" } {}
-        text class="g-label" x=((x1 + x2) / 2) y=(low.saturating_sub(6)) text-anchor="middle" { (block) }
-    }
-}
-
-fn node(shown: &Shown, check: &escrow_app::runs::CheckReport<'_>, place: Position) -> Markup {
+fn node(shown: &Shown, check: &CheckReport<'_>, column: usize) -> Node {
     let mark = shown.mark_of(check);
-    let is_ghost = matches!(check.status, CheckStatus::Skipped | CheckStatus::Pending) && check.runs == 0;
-    let class = match mark.tone {
-        _ if is_ghost => "ghost",
-        "bad" => "is-bad",
-        "warn" => "is-warn",
-        "wait" => "is-wait",
-        "unk" => "is-unk",
-        _ => "",
-    };
     let items = if check.has_items { shown.run.item_reports(check.index).count() } else { 0 };
     let said = match check.skip_reason {
-        Some(reason) if is_ghost => reason.as_str().to_owned(),
+        Some(reason) if is_ghost(check) => reason.as_str().to_owned(),
         Some(_) | None => {
             let times =
                 if check.runs > 1 && items == 0 { format!(" · ×{}", check.runs) } else { String::new() };
@@ -195,15 +174,69 @@ fn node(shown: &Shown, check: &escrow_app::runs::CheckReport<'_>, place: Positio
         }
     };
     let name = if items > 0 { format!("{} ×{items}", check.name) } else { check.name.to_owned() };
+    let href = format!("#{}", anchor("check", check.name));
+    Node { name, said, mark, is_ghost: is_ghost(check), is_stack: items > 0, href, column }
+}
+
+/// Many checks as one node: how many there are of each status.
+fn fold<'r>(shown: &Shown, members: impl Iterator<Item = &'r CheckReport<'r>>, column: usize) -> Node {
+    let (mut number, mut are_ghosts, mut first) = (0usize, true, None);
+    let mut counts: Vec<(Mark, usize)> = Vec::new();
+    for check in members {
+        let mark = shown.mark_of(check);
+        number += 1;
+        are_ghosts &= is_ghost(check);
+        first.get_or_insert(check.name);
+        match counts.iter_mut().find(|(known, _)| *known == mark) {
+            Some((_, number)) => *number += 1,
+            None => counts.push((mark, 1)),
+        }
+    }
+    let worst = |mark: &Mark| {
+        ["bad", "unk", "wait", "run", "warn", "ok"].iter().position(|tone| *tone == mark.tone).unwrap_or(9)
+    };
+    counts.sort_by_key(|(mark, _)| worst(mark));
+    let said: Vec<String> = counts.iter().map(|(mark, number)| format!("{number} {}", mark.word)).collect();
+    Node {
+        name: words::count(number, "check"),
+        said: said.join(", "),
+        mark: counts.first().map_or(Mark::NO_VERDICT, |(mark, _)| *mark),
+        is_ghost: are_ghosts,
+        is_stack: true,
+        href: format!("#{}", anchor("check", first.unwrap_or_default())),
+        column,
+    }
+}
+
+/// The same without a drawing.
+fn table(
+    shown: &Shown,
+    reports: &[CheckReport<'_>],
+    needs: &[Vec<usize>],
+    routes: &BTreeSet<Taken>,
+) -> Markup {
+    let name = |place: &usize| line(reports[*place].name);
+    let list = |places: &[usize]| {
+        let mut names: Vec<String> = places.iter().take(NAMES_MAX).map(name).collect();
+        if places.len() > NAMES_MAX {
+            names.push(format!("and {} more", places.len() - NAMES_MAX));
+        }
+        names.join(", ")
+    };
     html! {
-        g class={ "g-node " (class) @if items > 0 { " stack" } } transform={ "translate(" (place.x) " " (place.y) ")" } {
-            a href={ "#" (anchor("check", check.name)) } {
-                title { (clipped(check.name, 200)) ": " (said) }
-                @if items > 0 { rect.s x="6" y="-6" width=(WIDTH) height=(HEIGHT) rx="7" {} rect.s x="3" y="-3" width=(WIDTH) height=(HEIGHT) rx="7" {} }
-                rect.b width=(WIDTH) height=(HEIGHT) rx="7" {}
-                text x="11" y="18" { (clipped(&name, 13)) }
-                text.m x="11" y="33" { (clipped(&said, 21)) }
-                svg class={ "i " (mark.tone) } x="108" y="7" width="14" height="14" viewBox="0 0 16 16" { use href={ "#" (mark.icon) } {} }
+        details.fold id="graph-table" data-keep="graph-table" {
+            summary.pad { "The same as a table" }
+            div.scroll role="region" aria-label="Checks and what each depends on" tabindex="0" {
+                table {
+                    caption.vh { "Checks, what each depends on, and the routes that were taken" }
+                    thead { tr { th scope="col" { "Check" } th scope="col" { "Status" } th scope="col" { "Depends on" } th scope="col" { "Routed to" } th.num scope="col" { "Attempts" } } }
+                    tbody {
+                        @for (place, check) in reports.iter().enumerate() {
+                            @let to: Vec<usize> = routes.iter().filter(|(from, _, _)| *from == place).map(|(_, to, _)| *to).collect();
+                            tr { th scope="row" { a href={ "#" (anchor("check", check.name)) } { (line(check.name)) } } td { (shown.mark_of(check).word) @if let Some(reason) = check.skip_reason { " " (reason.as_str()) } } td { (list(&needs[place])) } td { (list(&to)) } td.num { (check.runs) } }
+                        }
+                    }
+                }
             }
         }
     }
