@@ -22,6 +22,8 @@ pub struct EffectQuery {
     /// A run, with the runs nested in it.
     pub run: Option<String>,
     pub key: Option<String>,
+    /// At most so many, the newest.
+    pub limit: Option<usize>,
 }
 
 /// The effects, newest first. One that is intended by a process which is gone is unknown.
@@ -31,7 +33,8 @@ pub async fn list(app: &App, query: &EffectQuery) -> Result<Vec<EffectRow>, Erro
         None => Vec::new(),
         Some(name) => with_nested(&*queries, queries.run(name).await?.id).await?,
     };
-    let mut rows = queries.effects(&EffectFilter { runs, key: query.key.clone() }).await?;
+    let mut rows =
+        queries.effects(&EffectFilter { runs, key: query.key.clone(), limit: query.limit }).await?;
     for row in &mut rows {
         row.state = state_now(&*queries, row).await?;
     }
@@ -61,7 +64,7 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
     text("--why", &word.why, WHY_LENGTH_MAX)?;
     let queries = app.queries()?;
-    let filter = EffectFilter { runs: Vec::new(), key: Some(word.key.clone()) };
+    let filter = EffectFilter { key: Some(word.key.clone()), ..EffectFilter::default() };
     let Some(effect) = queries.effects(&filter).await?.pop() else {
         let message = format!("no effect has the key `{}`", word.key);
         return Err(Error::author("unknown_effect", message).help("`escrow effects` lists all"));

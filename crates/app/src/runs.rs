@@ -49,7 +49,8 @@ pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
     rebuilt(row, &entries(queries, row).await?)
 }
 
-fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
+/// The state of a run whose journal was read.
+pub fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
     Run::replay(entries).map_err(|error| unreplayable(&row.id, &error))
 }
 

@@ -22,6 +22,7 @@ mod effects;
 #[cfg(test)]
 mod every_commit;
 mod fires;
+mod history;
 mod invariants;
 mod ledger;
 mod memory;
@@ -38,6 +39,7 @@ mod world;
 pub use batch::{Failure, Found, Progress, Settings, StoreKind, one, simulate};
 pub use case::{Case, Cases};
 pub use fires::{FiresPlayed, play_fires};
+pub use history::{History, Written, write_history};
 pub use memory::StoreBackend;
 pub use play::{Backend, Played, play};
 pub use recorded::{Recorded, Rest};

@@ -65,6 +65,8 @@ pub struct EffectFilter {
     /// Effects of these runs. Empty: of every run.
     pub runs: Vec<RunId>,
     pub key: Option<String>,
+    /// At most so many.
+    pub limit: Option<usize>,
 }
 
 /// Why a commit with an intent was refused: another run has the key.

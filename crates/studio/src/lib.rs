@@ -16,6 +16,7 @@ mod answer;
 mod api;
 mod assets;
 mod compress;
+mod counts;
 mod daemon;
 mod feed;
 mod guard;

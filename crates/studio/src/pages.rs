@@ -24,6 +24,7 @@ use escrow_app::Error;
 use maud::{Markup, html};
 
 use crate::answer;
+use crate::layout::line;
 use crate::view::View;
 
 pub(crate) fn not_found() -> Response {
@@ -46,9 +47,9 @@ fn choice(view: &View, name: &str, label: &str, options: &[String]) -> Markup {
             select name=(name) {
                 option value="any" { "any" }
                 @for option in options {
-                    option value=(option) selected[Some(option.as_str()) == current] { (option) }
+                    option value=(option) selected[Some(option.as_str()) == current] { (line(option)) }
                 }
-                @if let Some(other) = unlisted { option value=(other) selected { (other) } }
+                @if let Some(other) = unlisted { option value=(other) selected { (line(other)) } }
             }
         }
     }

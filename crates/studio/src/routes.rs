@@ -112,7 +112,7 @@ pub const ROUTES: &[Route] = &[
     page!("/chains/{name}", "One chain", [], pages::chains::show),
     page!("/shows", "Runs of shows", ["limit"], pages::shows::page),
     page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
-    page!("/effects", "Effects of external checks", ["run", "key"], pages::effects::page),
+    page!("/effects", "Effects of external checks", ["run", "key", "limit"], pages::effects::page),
     page!(
         "/invocations",
         "Invocations with the final outcome of each step",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use escrow_app::{App, Driver, Error, tokens};
 
+use crate::counts::Counts;
 use crate::feed::Feed;
 use crate::pages::runs::Strips;
 use crate::rate::RateLimit;
@@ -23,6 +24,7 @@ pub struct Studio {
     pub(crate) refusals: RateLimit,
     pub(crate) sign_ins: RateLimit,
     pub(crate) strips: Strips,
+    pub(crate) counts: Counts,
     /// The name of the project, for the head of each page.
     pub(crate) project: String,
     /// The port that it listens on.
@@ -45,6 +47,7 @@ impl Studio {
             refusals: RateLimit::refusals(),
             sign_ins: RateLimit::sign_ins(),
             strips: Strips::default(),
+            counts: Counts::default(),
             project,
             port,
             form_secret: tokens::random_text()?,

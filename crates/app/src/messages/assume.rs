@@ -80,7 +80,7 @@ async fn admitted_by_ledger(
 ) -> Result<(), Error> {
     let asked = run.effect_in_doubt(check, scope).filter(|asked| asked.attempts_elsewhere.is_some());
     let Some(asked) = asked else { return Ok(()) };
-    let filter = EffectFilter { runs: Vec::new(), key: Some(asked.key.clone()) };
+    let filter = EffectFilter { key: Some(asked.key.clone()), ..EffectFilter::default() };
     let Some(effect) = queries.effects(&filter).await?.pop() else { return Ok(()) };
     let asks_again = format!("`escrow resume {}` asks the ledger again", run.options().run);
     match state_now(queries, &effect).await? {

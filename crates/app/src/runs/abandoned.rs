@@ -68,7 +68,7 @@ async fn is_due(queries: &dyn Queries, row: &RunRow, now: Millis) -> Result<bool
         return Ok(true);
     }
     for key in run.awaited_effects() {
-        let filter = EffectFilter { runs: Vec::new(), key: Some(key) };
+        let filter = EffectFilter { key: Some(key), ..EffectFilter::default() };
         let effect = queries.effects(&filter).await?.pop();
         let is_settled = |effect: EffectRow| match effect.state {
             EffectState::Confirmed | EffectState::Failed => true,

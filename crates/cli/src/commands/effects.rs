@@ -23,7 +23,7 @@ pub(crate) async fn effects(arguments: EffectsArguments, shared: &Shared, ui: &U
 }
 
 async fn list(arguments: EffectsList, app: &App, ui: &Ui) -> Result<Exit, Error> {
-    let query = EffectQuery { run: arguments.run, key: arguments.key };
+    let query = EffectQuery { run: arguments.run, key: arguments.key, limit: None };
     let rows = effects::list(app, &query).await?;
     if let (Some(key), true) = (&query.key, rows.is_empty()) {
         ui.say(&format!("no effect has the key `{}`", printable(key)));

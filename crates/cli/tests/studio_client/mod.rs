@@ -147,6 +147,18 @@ impl Studio {
         ))
     }
 
+    /// Whether its process still runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("it can be asked").is_none()
+    }
+
+    /// The memory that it holds, in KB.
+    pub(crate) fn memory_kb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
+    }
+
     /// A stream of events that stays open.
     pub(crate) fn events(&self, path: &str, headers: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(&self.host).expect("it listens");

@@ -74,8 +74,11 @@ pub(crate) async fn invocations(view: View) -> Result<Response, ApiError> {
 }
 
 pub(crate) async fn effects(view: View) -> Result<Response, ApiError> {
-    let query =
-        EffectQuery { run: view.get("run").map(str::to_owned), key: view.get("key").map(str::to_owned) };
+    let query = EffectQuery {
+        run: view.get("run").map(str::to_owned),
+        key: view.get("key").map(str::to_owned),
+        ..EffectQuery::default()
+    };
     let rows = effects::list(&view.studio.app, &query).await?;
     Ok(answer::json(&documents::effects(&rows)))
 }

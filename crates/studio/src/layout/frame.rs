@@ -1,10 +1,9 @@
 //! Head, navigation and foot.
 
 use escrow_app::Error;
-use escrow_model::WaitKind;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::icon;
+use super::{icon, line};
 use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::view::{Theme, View};
 
@@ -80,13 +79,8 @@ impl Frame {
     pub(crate) async fn of(view: &View) -> Result<Frame, Error> {
         let queries = view.queries()?;
         let position = queries.feed_end().await?;
-        let items = escrow_app::attention::items(&*queries).await?;
-        let waits = queries.open_waits().await?;
-        Ok(Frame {
-            causes: items.iter().filter(|item| item.dismissed.is_none()).count(),
-            waiting: waits.iter().filter(|wait| wait.kind != WaitKind::Nested).count(),
-            position,
-        })
+        let counts = view.studio.counts.of(&*queries).await?;
+        Ok(Frame { causes: counts.causes, waiting: counts.waiting, position })
     }
 
     pub(crate) fn page(&self, view: &View, current: Nav, title: &str, content: &Markup) -> Markup {
@@ -171,7 +165,7 @@ fn head(title: &str) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="referrer" content="same-origin";
-            title { (title) " · Escrow" }
+            title { (line(title)) " · Escrow" }
             link rel="stylesheet" href=(STYLE.address());
             link rel="icon" type="image/svg+xml" href=(ICON.address());
             script defer src=(SCRIPT.address()) {}
@@ -188,7 +182,7 @@ pub(crate) fn whole(title: &str, content: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) " · Escrow" }
+                title { (line(title)) " · Escrow" }
                 style { (PreEscaped(STYLE.text())) }
             }
             body {

@@ -9,24 +9,30 @@ use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, clipped, line, when};
 use crate::view::View;
 
-const SHOWN_MAX: usize = 500;
+const LIMIT: usize = 100;
 
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let query =
-        EffectQuery { run: view.get("run").map(str::to_owned), key: view.get("key").map(str::to_owned) };
-    let rows = effects::list(&view.studio.app, &query).await?;
+    let limit = view.limit(LIMIT)?;
+    let query = EffectQuery {
+        run: view.get("run").map(str::to_owned),
+        key: view.get("key").map(str::to_owned),
+        limit: Some(limit + 1),
+    };
+    let mut rows = effects::list(&view.studio.app, &query).await?;
+    let is_cut = rows.len() > limit;
+    rows.truncate(limit);
     let unknown = rows.iter().filter(|row| row.state == EffectState::Unknown).count();
     let content = html! {
-        div.head { div.grow { h1 { "Effects" } p { (words::count(rows.len(), "effect")) ", " (unknown) " unknown. What external checks changed outside, with the key that keeps each from happening twice. In a shell: " code { "escrow effects" } } } }
+        div.head { div.grow { h1 { "Effects" } p { (words::count(rows.len(), "effect")) @if is_cut { " and older ones" } ", " (unknown) " unknown. What external checks changed outside, with the key that keeps each from happening twice. In a shell: " code { "escrow effects" } } } }
         form.bar method="get" {
             label.field { span { "Run" } input type="text" name="run" placeholder="r_… or last" value=[view.get("run")]; }
             label.field { span { "Key" } input type="text" name="key" value=[view.get("key")]; }
             button.btn { "Apply" }
         }
         @if rows.is_empty() { p.sub { "No external check has had an effect yet." } }
-        @else { div.box { (table(&rows[..rows.len().min(SHOWN_MAX)], now_ms())) } }
-        @if rows.len() > SHOWN_MAX { p.small.dim { "and " (rows.len() - SHOWN_MAX) " older ones: " code { "escrow effects" } } }
+        @else { div.box { (table(&rows, now_ms())) } }
+        @if is_cut { @let more = (limit * 5).to_string(); p.small { a href=(view.with(&[("limit", Some(more.as_str()))])) { "Show up to " (more) } } }
     };
     Ok(frame.page(&view, Nav::Effects, "Effects", &content))
 }

@@ -73,7 +73,7 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
         return Ok(log.part(&view)?.into_response());
     }
     let frame = Frame::of(&view).await?;
-    let content = log.page(&view, anchor("check", chosen.of.check))?;
+    let content = log.page(&view, &anchor("check", chosen.of.check))?;
     Ok(frame.page(&view, Nav::Runs, &format!("Log of {place}"), &content).into_response())
 }
 
@@ -127,7 +127,7 @@ impl Log<'_> {
         format!("{}?attempt={}", address(&self.run, self.place), self.attempt)
     }
 
-    fn page(&self, view: &View, check: String) -> Result<Markup, Error> {
+    fn page(&self, view: &View, check: &str) -> Result<Markup, Error> {
         let pages = self.lines.len().div_ceil(LINES).max(1);
         let asked: Option<usize> = view.number("page")?;
         let of_line = view.get("line").and_then(|wanted| find(&self.lines, wanted)).map(|at| at / LINES + 1);

@@ -19,7 +19,7 @@ use escrow_app::explain::{Account, account};
 use escrow_app::harnesses::{LifecycleReceipt, receipts_of_run};
 use escrow_app::messages::WaitRow;
 use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
-use escrow_app::runs::{CheckReport, Run, RunRow, StoredEntry, entries, is_driven, replay};
+use escrow_app::runs::{CheckReport, Run, RunRow, StoredEntry, entries, is_driven, rebuilt};
 use escrow_app::{Error, now_ms};
 use escrow_model::{Criticality, Entry, Millis, RunStatus, WaitKind};
 use maud::{Markup, html};
@@ -56,7 +56,7 @@ impl Shown {
         let row = queries.run(&view.parameter("id")).await?;
         let stored = queries.journal(&row.id).await?;
         let entries = entries(&*queries, &row).await?;
-        let run = replay(&*queries, &row).await?;
+        let run = rebuilt(&row, &entries)?;
         let (waits, decided): (Vec<WaitRow>, Vec<WaitRow>) =
             queries.waits(&row.id).await?.into_iter().partition(|wait| wait.resolved_at.is_none());
         let stale = ask::stale(decided);
@@ -68,7 +68,7 @@ impl Shown {
             if has_agents { receipts_of_run(view.studio.app.state(), row.id.as_str())? } else { Vec::new() };
         let filter = OutcomeFilter { run: Some(row.id.clone()), ..OutcomeFilter::default() };
         let outcomes = queries.outcomes(&filter).await?;
-        let query = EffectQuery { run: Some(row.id.to_string()), key: None };
+        let query = EffectQuery { run: Some(row.id.to_string()), ..EffectQuery::default() };
         let effects = effects::list(&view.studio.app, &query).await?;
         let asked = view.get("check");
         let account = match (asked, row.status) {

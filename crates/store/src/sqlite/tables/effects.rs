@@ -200,12 +200,18 @@ impl Store {
     /// The effects that pass the filter, newest intent first.
     pub fn effects(&self, filter: &EffectFilter) -> Result<Vec<EffectRow>, StoreError> {
         self.read(|connection| {
+            // Each question has an index of its own: a condition that may be absent would use none.
+            let condition = match (&filter.key, filter.runs.as_slice()) {
+                (Some(_), []) => "key = ?1 AND ?2 = '[]'",
+                (Some(_), _) => "key = ?1 AND run IN (SELECT value FROM json_each(?2))",
+                (None, []) => "?1 IS NULL AND ?2 = '[]'",
+                (None, _) => "?1 IS NULL AND run IN (SELECT value FROM json_each(?2))",
+            };
             let mut statement = connection.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM effects
-                 WHERE (?1 IS NULL OR key = ?1) AND (?2 = '[]' OR run IN (SELECT value FROM json_each(?2)))
-                 ORDER BY intended_at DESC, key"
+                "SELECT {COLUMNS} FROM effects WHERE {condition} ORDER BY intended_at DESC, key LIMIT ?3"
             ))?;
-            let rows = statement.query_map((&filter.key, json(&filter.runs)?), read)?;
+            let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+            let rows = statement.query_map((&filter.key, json(&filter.runs)?, limit), read)?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
