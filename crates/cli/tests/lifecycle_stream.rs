@@ -237,3 +237,81 @@ fn without_extended_there_is_no_such_verb() {
     assert_eq!((said.code, said.stderr.as_str()), (2, "unknown command: stream\n"));
     assert_eq!(wire.say(&["stream", "--extended", "--in-process", "--receipt-id", "r"], "").code, 2);
 }
+
+/// An envelope with one payload that is, or is not, required and expires then.
+fn expiring(requirement: &str, expires_at_epoch_s: u64) -> Value {
+    let mut envelope = envelope(None);
+    envelope["payloads"] = json!([{
+        "schema_version": "lifeloop.v0.4", "payload_id": "p", "client_id": "c", "payload_kind": "k", "format": "f",
+        "content_encoding": "utf8", "body": "hello", "byte_size": 5, "expires_at_epoch_s": expires_at_epoch_s,
+        "acceptable_placements": [{ "placement": "developer_equivalent_frame", "requirement": requirement }],
+    }]);
+    envelope
+}
+
+#[test]
+fn a_payload_whose_time_is_over_reaches_no_client() {
+    let wire = Wire::new();
+    let client = wire.client("client", &resident(DELIVERED));
+    let mut harness = Harness::new(&wire, &["--client-cmd", &client, "--at-epoch-s", "1000"]);
+    let answer = harness.ask(1, &expiring("preferred", 1000));
+    let receipt = &answer["result"];
+    assert_eq!(
+        (&receipt["status"], &receipt["payload_receipts"][0]["status"]),
+        (&"degraded".into(), &"skipped".into()),
+        "{answer}"
+    );
+    assert_eq!(receipt["warnings"][0]["code"], "payload_expired");
+    let answer = harness.ask(2, &expiring("required", 999));
+    let receipt = &answer["result"];
+    assert_eq!(
+        (&receipt["status"], &receipt["failure_class"]),
+        (&"failed".into(), &"payload_rejected".into()),
+        "{answer}"
+    );
+    let answer = harness.ask(3, &expiring("required", 1001));
+    assert_ne!(answer["result"]["failure_class"], "payload_rejected", "{answer}");
+    harness.end();
+    let heard = std::fs::read_to_string(wire.path("heard")).expect("lines");
+    let first: Value = serde_json::from_str(heard.lines().next().expect("one")).expect("JSON");
+    assert!(first["params"].get("payloads").is_none(), "{first}");
+    // Without `--extended`, the wire is that of release 0.9.0, which reads the time and does not look at it.
+    let done = wire.say(
+        &["event", "invoke", "--in-process", "--at-epoch-s", "1000"],
+        expiring("preferred", 1).to_string(),
+    );
+    assert!(!done.stdout.contains("payload_expired"), "{}", done.stdout);
+}
+
+#[test]
+fn clients_are_told_of_a_degraded_capability_once_and_get_ticks_while_the_stream_is_idle() {
+    let wire = Wire::new();
+    let client = wire.client("client", &resident(DELIVERED));
+    let mut harness = Harness::new(&wire, &["--client-cmd", &client, "--tick-ms", "100"]);
+    let mut wanting = envelope(None);
+    wanting["request"]["metadata"] = json!({
+        "capability_requirements": [{ "capability": "session_identity.harness_run_id", "level": "preferred", "desired": "native" }],
+    });
+    for id in 1..=2 {
+        let answer = harness.ask(id, &wanting);
+        assert_eq!(answer["result"]["status"], "degraded", "{answer}");
+    }
+    let lines = || -> Vec<Value> {
+        let heard = std::fs::read_to_string(wire.path("heard")).unwrap_or_default();
+        heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let began = std::time::Instant::now();
+    while !lines().iter().any(|line| line["method"] == "event/supervisor.tick") {
+        assert!(began.elapsed().as_secs() < 30, "no tick: {:?}", lines());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    harness.ask(3, &envelope(None));
+    assert_eq!(harness.end().0, 0);
+    let lines = lines();
+    let degraded: Vec<&Value> =
+        lines.iter().filter(|line| line["method"] == "event/capability.degraded").collect();
+    assert_eq!(degraded.len(), 1, "{lines:#?}");
+    assert_eq!(degraded[0]["params"]["metadata"]["capability"], "session_identity.harness_run_id");
+    assert_eq!(degraded[0]["params"]["metadata"]["previous_support"], "native");
+    assert!(degraded[0].get("id").is_none());
+}

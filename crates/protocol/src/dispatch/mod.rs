@@ -10,6 +10,7 @@
 //! runs the processes and records the receipts, but cannot change that order.
 
 mod declared;
+mod expiry;
 mod failure;
 mod fan_out;
 mod gate;

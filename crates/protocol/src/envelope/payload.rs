@@ -53,6 +53,13 @@ impl PayloadEnvelope {
         self.body.as_ref().map_or(self.byte_size, |body| byte_count(body))
     }
 
+    /// It may be left out: its client named alternatives and required none of them.
+    pub(crate) fn can_be_skipped(&self) -> bool {
+        let mut alternatives = self.acceptable_placements.iter();
+        !self.acceptable_placements.is_empty()
+            && alternatives.all(|alternative| alternative.requirement != RequirementLevel::Required)
+    }
+
     pub fn validate(&self) -> Result<(), ValidationError> {
         self.validate_as(WireVersion::chosen_by(&self.schema_version)?)
     }

@@ -1,9 +1,9 @@
 //! Placements: the first available alternative, per payload.
 
 use super::Negotiation;
-use crate::envelope::{AcceptablePlacement, PayloadEnvelope, Warning};
+use crate::envelope::{PayloadEnvelope, Warning};
 use crate::manifest::AdapterManifest;
-use crate::vocabulary::{FailureClass, NegotiationOutcome, PlacementClass, RequirementLevel, SupportState};
+use crate::vocabulary::{FailureClass, NegotiationOutcome, PlacementClass, SupportState};
 
 /// The decision about one payload, with the fields that its receipt needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn place(manifest: &AdapterManifest, payload: &PayloadEnvelope, found: &mut Nego
     let turned_away = first.map_or(PlacementClass::ReceiptOnly, |alternative| alternative.placement);
     let (id, adapter) = (&payload.payload_id, &manifest.adapter_id);
 
-    if can_be_skipped(&payload.acceptable_placements) {
+    if payload.can_be_skipped() {
         found.outcome = found.outcome.worse(NegotiationOutcome::Degraded);
         found.warnings.push(Warning::new(
             "placement_skipped",
@@ -93,12 +93,6 @@ fn place(manifest: &AdapterManifest, payload: &PayloadEnvelope, found: &mut Nego
         ));
     }
     PlacementVerdict::Failed(turned_away)
-}
-
-/// A payload may be left out when its client named alternatives and required none of them.
-fn can_be_skipped(alternatives: &[AcceptablePlacement]) -> bool {
-    !alternatives.is_empty()
-        && alternatives.iter().all(|alternative| alternative.requirement != RequirementLevel::Required)
 }
 
 fn reject(

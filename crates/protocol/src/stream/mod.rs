@@ -9,6 +9,7 @@
 //! stream has no clock; the caller passes the time.
 
 mod message;
+pub mod notices;
 mod session;
 
 pub use message::{LINE_LIMIT_BYTES, QuestionId, StreamError, notification};

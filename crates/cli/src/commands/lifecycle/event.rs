@@ -20,7 +20,7 @@ use super::arguments::Arguments;
 use super::output::{LifecycleError, VerbOutput};
 use super::system::{LedgerAccess, System};
 use super::{help, input};
-use flags::InvokeFlags;
+use flags::{InvokeFlags, Kind};
 
 pub(super) fn run(mut arguments: Arguments, system: &mut dyn System) -> VerbOutput {
     match arguments.next_word().as_deref() {
@@ -34,7 +34,7 @@ pub(super) fn run(mut arguments: Arguments, system: &mut dyn System) -> VerbOutp
     if arguments.contain_any(&["--help", "-h"]) {
         return VerbOutput::printed(help::EVENT_INVOKE);
     }
-    match InvokeFlags::parse(arguments) {
+    match InvokeFlags::parse(arguments, Kind::Invoke) {
         Err(failure) => failure.into(),
         Ok(flags) => match flags.rules {
             Rules::Compatible => compatible::run(flags, system).into(),

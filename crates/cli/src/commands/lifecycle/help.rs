@@ -90,5 +90,6 @@ Reads JSON-RPC 2.0 from standard input, a message per line, and answers on stand
 Each client is started once, when it is first needed, and asked in the same way. One that ended is started
 again for the next event. The stream ends with its input.
 
-Takes the flags of `event invoke --extended`, but for --receipt-id.
+Takes the flags of `event invoke --extended`, but for --receipt-id, and:
+  --tick-ms <ms>   after each such time without a line, clients get a supervisor.tick notification (default: none)
 ";

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use escrow_app::{StateDirectory, hooks};
 use escrow_protocol::callback::{Callback, CallbackEnd, CallbackResult};
@@ -26,6 +27,21 @@ use super::telemetry_logs;
 pub(super) struct LocalSystem {
     receipt_ids_made: u64,
     residents: Option<Residents>,
+    /// Lines of standard input, read on a thread so that waiting for them can end.
+    lines: Option<mpsc::Receiver<io::Result<InputLine>>>,
+}
+
+fn read_line(limit_bytes: usize) -> io::Result<InputLine> {
+    let mut input = io::stdin().lock();
+    let mut line = Vec::new();
+    input.by_ref().take(limit_bytes as u64 + 1).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(InputLine::End);
+    }
+    if line.len() > limit_bytes {
+        return Ok(InputLine::TooLong);
+    }
+    Ok(InputLine::Bytes(line))
 }
 
 impl System for LocalSystem {
@@ -36,16 +52,28 @@ impl System for LocalSystem {
     }
 
     fn next_line(&mut self, limit_bytes: usize) -> io::Result<InputLine> {
-        let mut input = io::stdin().lock();
-        let mut line = Vec::new();
-        input.by_ref().take(limit_bytes as u64 + 1).read_until(b'\n', &mut line)?;
-        if line.is_empty() {
-            return Ok(InputLine::End);
+        read_line(limit_bytes)
+    }
+
+    fn next_line_within(&mut self, limit_bytes: usize, timeout: Duration) -> io::Result<Option<InputLine>> {
+        let lines = self.lines.get_or_insert_with(|| {
+            let (tell, told) = mpsc::sync_channel(0);
+            std::thread::spawn(move || {
+                loop {
+                    let line = read_line(limit_bytes);
+                    let is_last = !matches!(line, Ok(InputLine::Bytes(_)));
+                    if tell.send(line).is_err() || is_last {
+                        break;
+                    }
+                }
+            });
+            told
+        });
+        match lines.recv_timeout(timeout) {
+            Ok(line) => line.map(Some),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Ok(Some(InputLine::End)),
         }
-        if line.len() > limit_bytes {
-            return Ok(InputLine::TooLong);
-        }
-        Ok(InputLine::Bytes(line))
     }
 
     fn print_line(&mut self, line: &str) -> io::Result<()> {

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use escrow_protocol::callback::{Callback, CallbackEnd, CallbackResult};
 use escrow_protocol::dispatch::Client;
@@ -20,6 +21,12 @@ pub(super) trait System {
 
     /// Reads the next line of standard input, with its line break.
     fn next_line(&mut self, limit_bytes: usize) -> io::Result<InputLine>;
+
+    /// The same, but only if the line comes in time.
+    fn next_line_within(&mut self, limit_bytes: usize, timeout: Duration) -> io::Result<Option<InputLine>> {
+        let _ = timeout;
+        self.next_line(limit_bytes).map(Some)
+    }
 
     /// Prints a line at once, while the verb keeps running.
     fn print_line(&mut self, line: &str) -> io::Result<()>;

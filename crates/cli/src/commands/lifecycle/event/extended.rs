@@ -81,7 +81,10 @@ impl<'flags> Invocation<'flags> {
         let request = envelope.request.clone();
         let ledger = self.accepted.ledger.as_deref();
         let dispatch = match prepare(envelope, version, &registry, self.flags.rules, ledger) {
-            Ok(dispatch) => dispatch,
+            Ok(mut dispatch) => {
+                dispatch.leave_out_expired(self.accepted.context.at_epoch_s);
+                dispatch
+            }
             Err(error) => {
                 return self.not_routed(&request, version, &contexts, &error);
             }

@@ -22,6 +22,15 @@ pub(super) struct InvokeFlags {
     pub(super) ledger: Option<PathBuf>,
     pub(super) timeout_ms: u64,
     pub(super) rules: Rules,
+    /// How long a stream may be idle before its clients get a tick.
+    pub(super) tick_ms: Option<u64>,
+}
+
+/// The verb that the flags are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Invoke,
+    Stream,
 }
 
 /// Where the response to the event comes from.
@@ -57,6 +66,7 @@ struct Written {
     retry_class: Option<RetryClass>,
     is_extended: bool,
     allowed_variables: Vec<EnvironmentRule>,
+    tick_ms: Option<u64>,
 }
 
 /// A program with the flags that followed it.
@@ -67,8 +77,8 @@ struct Program {
 }
 
 impl InvokeFlags {
-    pub(super) fn parse(arguments: Arguments) -> Result<Self, LifecycleError> {
-        let written = Written::parse(arguments)?;
+    pub(super) fn parse(arguments: Arguments, kind: Kind) -> Result<Self, LifecycleError> {
+        let written = Written::parse(arguments, kind)?;
         let source = written.response_source()?;
         let rules = if written.is_extended { Rules::Extended } else { Rules::Compatible };
         Ok(Self {
@@ -80,12 +90,13 @@ impl InvokeFlags {
             ledger: written.ledger,
             timeout_ms: written.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
             rules,
+            tick_ms: written.tick_ms.filter(|ms| *ms > 0),
         })
     }
 }
 
 impl Written {
-    fn parse(mut arguments: Arguments) -> Result<Self, LifecycleError> {
+    fn parse(mut arguments: Arguments, kind: Kind) -> Result<Self, LifecycleError> {
         let mut written = Self { is_extended: arguments.contain_any(&["--extended"]), ..Self::default() };
         while let Some(flag) = arguments.next_word() {
             let flag = flag.as_str();
@@ -126,6 +137,9 @@ impl Written {
                 "--extended" => {}
                 "--allow-env" if written.is_extended => {
                     written.allowed_variables.push(EnvironmentRule::parse(&arguments.value_of(flag)?));
+                }
+                "--tick-ms" if written.is_extended && kind == Kind::Stream => {
+                    written.tick_ms = Some(arguments.number_of(flag)?);
                 }
                 other => return Err(LifecycleError::usage(format!("event invoke: unknown flag `{other}`"))),
             }

@@ -23,6 +23,11 @@ impl Report {
         self.receipts.insert(position, receipt);
     }
 
+    /// The receipts so far.
+    pub(super) fn receipts(&self) -> impl Iterator<Item = &LifecycleReceipt> {
+        self.receipts.values()
+    }
+
     /// Reports a problem. The worst one decides the exit code.
     pub(super) fn problem(&mut self, error: &LifecycleError) {
         self.stderr += &error.message;

@@ -8,9 +8,13 @@
 //! **Invariant:** events are handled in order, one at a time, by the rules of `event invoke --extended`. Every line
 //! with an `id` gets exactly one answer; a line without one gets none.
 
-use escrow_protocol::envelope::DispatchEnvelope;
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use escrow_protocol::envelope::{CallbackRequest, DispatchEnvelope};
 use escrow_protocol::receipt::{Ledger, ReceiptQuery, gap_events};
-use escrow_protocol::stream::{LINE_LIMIT_BYTES, notification};
+use escrow_protocol::stream::{LINE_LIMIT_BYTES, notices, notification};
 use escrow_protocol::vocabulary::LifecycleEventKind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +25,8 @@ use super::super::help;
 use super::super::output::{LifecycleError, LifecycleExit, VerbOutput};
 use super::super::system::{InputLine, System};
 use super::extended::{ClientLifetime, Invocation};
-use super::flags::{InvokeFlags, ResponseSource};
+use super::flags::{InvokeFlags, Kind, ResponseSource};
+use super::report::Report;
 use super::{Accepted, check, open_ledger};
 
 pub(in super::super) fn run(arguments: Arguments, system: &mut dyn System) -> VerbOutput {
@@ -35,7 +40,7 @@ pub(in super::super) fn run(arguments: Arguments, system: &mut dyn System) -> Ve
 }
 
 fn converse(arguments: Arguments, system: &mut dyn System) -> Result<(), LifecycleError> {
-    let flags = InvokeFlags::parse(arguments).map_err(|failure| {
+    let flags = InvokeFlags::parse(arguments, Kind::Stream).map_err(|failure| {
         let message = failure.message.replacen("event invoke:", "stream:", 1);
         LifecycleError { message, ..failure }
     })?;
@@ -53,8 +58,9 @@ fn converse(arguments: Arguments, system: &mut dyn System) -> Result<(), Lifecyc
     if let Some(ledger) = ledger.as_deref_mut() {
         notify_of_gaps(ledger, system)?;
     }
+    let mut heard = Heard::default();
     loop {
-        let line = system.next_line(LINE_LIMIT_BYTES).map_err(|error| {
+        let line = next_line(&flags, &mut heard, system).map_err(|error| {
             LifecycleError::unreadable(format!("failed to read a line from stdin: {error}"))
         })?;
         let reply = match line {
@@ -66,13 +72,60 @@ fn converse(arguments: Arguments, system: &mut dyn System) -> Result<(), Lifecyc
                 return Err(LifecycleError::unreadable(error.message));
             }
             InputLine::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
-            InputLine::Bytes(bytes) => reply(&bytes, &flags, &mut ledger, system),
+            InputLine::Bytes(bytes) => reply(&bytes, &flags, &mut ledger, &mut heard, system),
         };
         if let Some(reply) = reply
             && system.print_line(&reply).is_err()
         {
             // The reader closed its end, so no more answers are wanted.
             return Ok(());
+        }
+    }
+}
+
+/// What the stream remembers for the events that it reports itself.
+#[derive(Default)]
+struct Heard {
+    /// The last request: ticks are of its adapter and its harness.
+    last: Option<CallbackRequest>,
+    ticks: u64,
+    /// Adapters and capabilities whose degradation the clients were told of.
+    degraded: BTreeSet<(String, String)>,
+}
+
+impl Heard {
+    /// Tells every client once of each capability that was available at a lower level than wanted.
+    fn notify_of_degradations(
+        &mut self,
+        request: &CallbackRequest,
+        report: &Report,
+        system: &mut dyn System,
+    ) {
+        let now = system.now_epoch_s();
+        for degradation in report.receipts().flat_map(|receipt| &receipt.capability_degradations) {
+            let key = (request.adapter_id.clone(), degradation.capability.clone());
+            if self.degraded.insert(key)
+                && let Ok(line) = notification(&notices::degraded(request, degradation, now))
+            {
+                system.notify_residents(&line);
+            }
+        }
+    }
+}
+
+/// The next line. While none comes, clients get a `supervisor.tick` after each interval, once an event was seen.
+fn next_line(flags: &InvokeFlags, heard: &mut Heard, system: &mut dyn System) -> io::Result<InputLine> {
+    let Some(tick_ms) = flags.tick_ms else { return system.next_line(LINE_LIMIT_BYTES) };
+    let mut idle_ms: u64 = 0;
+    loop {
+        if let Some(line) = system.next_line_within(LINE_LIMIT_BYTES, Duration::from_millis(tick_ms))? {
+            return Ok(line);
+        }
+        idle_ms = idle_ms.saturating_add(tick_ms);
+        let Some(last) = &heard.last else { continue };
+        heard.ticks += 1;
+        if let Ok(line) = notification(&notices::tick(last, heard.ticks, idle_ms, system.now_epoch_s())) {
+            system.notify_residents(&line);
         }
     }
 }
@@ -137,6 +190,7 @@ fn reply(
     line: &[u8],
     flags: &InvokeFlags,
     ledger: &mut Option<Box<dyn Ledger>>,
+    heard: &mut Heard,
     system: &mut dyn System,
 ) -> Option<String> {
     let question: Question = match serde_json::from_slice(line) {
@@ -146,7 +200,7 @@ fn reply(
             return Some(RpcError::new(code, error.to_string()).line(&Value::Null));
         }
     };
-    let answered = answer(&question, flags, ledger, system);
+    let answered = answer(&question, flags, ledger, heard, system);
     let id = question.id?;
     Some(match answered {
         Ok(result) => format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result })),
@@ -158,6 +212,7 @@ fn answer(
     question: &Question<'_>,
     flags: &InvokeFlags,
     ledger: &mut Option<Box<dyn Ledger>>,
+    heard: &mut Heard,
     system: &mut dyn System,
 ) -> Result<Value, RpcError> {
     if question.jsonrpc != "2.0" {
@@ -179,10 +234,13 @@ fn answer(
         system.notify_residents(&line.map_err(|error| RpcError::new(INTERNAL_ERROR, error.to_string()))?);
         return Ok(Value::Null);
     }
+    let request = envelope.request.clone();
     let accepted = Accepted { envelope, version, context, ledger: ledger.take() };
     let mut invocation = Invocation::of(flags, ClientLifetime::Resident, accepted);
     let done = invocation.run(system);
     *ledger = invocation.accepted.ledger;
     done?;
+    heard.notify_of_degradations(&request, &invocation.report, system);
+    heard.last = Some(request);
     Ok(invocation.report.into_document()?)
 }
