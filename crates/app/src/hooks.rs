@@ -22,9 +22,6 @@ use escrow_runtime::hook_spool::{self, HOLDS_MAX, HookSpool};
 use escrow_runtime::{now_ms, random_u64};
 use escrow_store::ReceiptLedger;
 
-/// Receipts that are not in the ledger yet wait here, below the state directory.
-const WAITING: &str = "hooks";
-
 /// A file of the state directory whose text every session is given.
 const CONTEXT: &str = "context.md";
 
@@ -111,13 +108,12 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
 
 /// Takes in the receipts that wait beside the ledger; call it before the ledger is read.
 pub fn collect_waiting(state: &Path, ledger: &mut ReceiptLedger) -> Result<(), LedgerError> {
-    HookSpool::at(&state.join(WAITING)).collect(None, ledger).map(|_| ())
+    hook_spool::waiting(state).collect(None, ledger).map(|_| ())
 }
 
 /// Whether receipts wait beside the ledger of a state.
 pub fn are_waiting(state: &Path) -> bool {
-    let folder = state.join(WAITING).join("receipts");
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+    !hook_spool::waiting(state).is_empty()
 }
 
 enum Decision {
@@ -247,7 +243,7 @@ fn keep(call: &HookCall<'_>, receipt: &LifecycleReceipt) {
     match &call.place {
         HookPlace::Spool(spool) => drop(HookSpool::at(spool).leave(receipt)),
         HookPlace::State(state) => {
-            let waiting = HookSpool::at(&state.join(WAITING));
+            let waiting = hook_spool::waiting(state);
             let is_last = receipt.event == LifecycleEventKind::SessionEnding;
             drop(waiting.leave(receipt));
             if !is_last && !waiting.has_many() {

@@ -194,7 +194,8 @@ pub async fn harness_totals(queries: &dyn Queries, id: &str) -> Result<Option<Ha
     let mut totals = HarnessTotals::default();
     for row in queries.runs(&filter).await? {
         let run = crate::runs::replay(queries, &row).await?;
-        if let Some(of_run) = run.harness_totals() {
+        // The runs that it nests are in the list themselves.
+        if let Some(of_run) = run.own_harness_totals() {
             totals.merge(&of_run);
         }
     }

@@ -602,6 +602,146 @@ fn hold_stop_blocks_a_stop_until_the_files_are_there() {
 }
 
 #[test]
+fn hold_stop_looks_at_type_schema_kind_and_number_of_the_files() {
+    let stop = hook_script("Stop");
+    let body = format!(
+        r#"say hello; cd "$ESCROW_ARTIFACTS"; told() {{ printf '%s\n' "$1" >> told; }}
+        echo '{{}}' > data.json; echo '{{"gate_passed": 1}}' > gate.json; echo 1 > part-1.txt
+        told "$({stop})"
+        echo '{{"n": 3}}' > data.json; echo '{{"outcome_kind": "gate_verdict", "summary": "s", "gate_passed": true, "criteria": []}}' > gate.json; echo 2 > part-2.txt
+        told "$({stop})"
+        result Done."#
+    );
+    let playbook = "
+artifacts:
+  expected:
+    - { id: data, path: data.json, schema: { type: object, required: [n] } }
+    - { id: gate, path: gate.json, kind: gate_verdict }
+    - { id: parts, glob: 'part-*.txt', count: { min: 2 } }
+checks:
+  main: { type: ai, harness: claude, prompt: p, hold_stop: true }
+";
+    let agents = Agents::claude(&body);
+    let document = agents.run(playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let told = fs::read_to_string(artifacts(&agents, &document).join("told")).expect("what the hook said");
+    for text in ["block", "data.json` is", "gate.json` is", "part-*.txt` is", "1 of at least 2"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    assert_eq!(told.matches("block").count(), 1, "the second stop is allowed: {told}");
+}
+
+/// The receipts of a run, in order: event and status.
+fn receipts_of(agents: &Agents, run: &str) -> Vec<Value> {
+    let done = agents.escrow(&["lifecycle", "receipt", "list", "--extended", "--run-id", run]);
+    serde_json::from_str(&done.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", done.stdout, done.stderr))
+}
+
+#[test]
+fn a_program_that_runs_for_long_leaves_ticks_with_its_figures() {
+    let agents = Agents::claude("say hello; sleep 2.6; result Done.");
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p, timeout: 10s } }");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let receipts = receipts_of(&agents, document["run"]["id"].as_str().expect("an id"));
+    let ticks: Vec<&Value> = receipts.iter().filter(|one| one["event"] == "supervisor.tick").collect();
+    assert_eq!(ticks.len(), 2, "{receipts:#?}");
+    assert_eq!(ticks[0]["telemetry_summary"]["turns"], 1, "{ticks:#?}");
+    assert_eq!(ticks[0]["telemetry_summary"]["cost_usd"], Value::Null);
+}
+
+#[test]
+fn hooks_that_never_fire_are_reported_as_a_degraded_capability() {
+    let agents = Agents::claude("say hello; result Done.");
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p } }");
+    let receipts = receipts_of(&agents, document["run"]["id"].as_str().expect("an id"));
+    let [degraded] = receipts.as_slice() else { panic!("{receipts:#?}") };
+    assert_eq!(
+        (&degraded["event"], &degraded["status"]),
+        (&"capability.degraded".into(), &"degraded".into())
+    );
+    let lost: Vec<&str> = degraded["capability_degradations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["capability"].as_str())
+        .collect();
+    assert!(lost.contains(&"lifecycle_event:frame.opening"), "{lost:?}");
+    // A program whose hooks fire has lost nothing.
+    let agents = Agents::claude(&format!("say hello; {}; result Done.", hook_script("UserPromptSubmit")));
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p } }");
+    let receipts = receipts_of(&agents, document["run"]["id"].as_str().expect("an id"));
+    assert_eq!(receipts.len(), 1, "{receipts:#?}");
+}
+
+#[test]
+fn receipts_of_an_attempt_whose_supervisor_was_killed_are_taken_in_on_resume() {
+    let hook = hook_script("SessionStart");
+    let body = format!(
+        "say hello; {hook}; if [ -e \"$ESCROW_ARTIFACTS/again\" ]; then result Done.; else echo x > \"$ESCROW_ARTIFACTS/again\"; sleep 1000; fi"
+    );
+    let agents = Agents::claude(&body);
+    agents.desk.write("playbook.yaml", "checks: { main: { type: ai, harness: claude, prompt: p } }");
+    let mut command = agents.desk.command(&["run", "playbook.yaml", "--quiet"]);
+    command.envs(agents.variables.iter().map(|(name, value)| (name, value)));
+    let mut running = command.spawn().expect("it starts");
+    let artifacts = agents.desk.path().join(".escrow/artifacts");
+    let is_there = || {
+        let runs = fs::read_dir(&artifacts).into_iter().flatten().flatten();
+        runs.into_iter().any(|run| run.path().join("again").exists())
+    };
+    agents.desk.until("the hook has left its receipt", is_there);
+    running.kill().expect("it is killed");
+    running.wait().expect("it has ended");
+    let done = agents.escrow(&["resume", "last", "--output", "json"]);
+    let document = done.json();
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let receipts = receipts_of(&agents, document["run"]["id"].as_str().expect("an id"));
+    let started = receipts.iter().filter(|one| one["event"] == "session.started").count();
+    assert_eq!(started, 2, "one of each attempt: {receipts:#?}");
+}
+
+#[test]
+fn the_totals_of_a_run_include_the_runs_that_it_nests() {
+    let agents = Agents::claude(
+        "say hello; if [ \"$ESCROW_CHECK\" = two ] && [ -e fail ]; then rm fail; exit 1; fi; result Done.",
+    );
+    agents.desk.write(
+        "inner.yaml",
+        "checks:\n  one: { type: ai, harness: claude, prompt: p }\n  two: { type: ai, harness: claude, prompt: p, permission: full, depends_on: one }\n",
+    );
+    let playbook = "
+checks:
+  own: { type: ai, harness: claude, prompt: p }
+  nested: { type: playbook, playbook: inner.yaml, depends_on: own, on_fail: { retry: { max: 1, backoff: { mode: fixed, delay_ms: 1 } } } }
+";
+    let document = agents.run(playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let totals =
+        |document: &Value| (document["totals"]["attempts"].as_u64(), document["totals"]["cost_usd"].as_f64());
+    assert_eq!(totals(&document), (Some(3), Some(0.75)));
+    // A nested run that is opened again is counted once: the failed attempt told no cost.
+    agents.desk.write("fail", "");
+    let document = agents.run(playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(totals(&document), (Some(4), Some(0.75)), "{document:#}");
+    let begun = agents.escrow(&["invocation", "start", "--name", "all", "--output", "json"]).json();
+    let id = begun["invocation"]["id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
+    agents.run_with(playbook, &["--invocation", &id]);
+    let shown = agents.escrow(&["invocation", "show", &id, "--output", "json"]).json();
+    assert_eq!(totals(&shown), (Some(3), Some(0.75)), "nothing is counted twice: {shown}");
+}
+
+#[test]
+fn outcomes_of_a_run_say_that_its_budget_was_spent() {
+    let agents = Agents::claude("say hello; result '{}'");
+    agents.run("checks: { main: { type: ai, harness: claude, prompt: p, outcome: gate_verdict, budget: { usd: 0.1 } } }");
+    let done = agents.escrow(&["outcomes", "--run", "last"]);
+    assert!(done.stdout.contains("no outcomes"), "{}", done.stdout);
+    assert!(done.stderr.contains("run.failed.budget_exhausted"), "{}", done.stderr);
+}
+
+#[test]
 fn a_key_in_a_delivered_file_is_treated_as_a_secret() {
     let agents = Agents::claude(
         "say hello; echo \"key: $ANTHROPIC_API_KEY\" > \"$ESCROW_ARTIFACTS/review.md\"; result Done.",

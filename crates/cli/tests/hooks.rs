@@ -245,7 +245,10 @@ fn a_stop_is_held_back_three_times_at_most_until_the_contract_is_met() {
         for _ in 0..3 {
             let answer: Value = serde_json::from_str(&hook_in_run(&desk, host, event, &input)).unwrap();
             assert_eq!(answer["decision"], word, "{host}");
-            assert!(answer["reason"].as_str().unwrap().contains("review.md`: the findings"), "{answer}");
+            assert!(
+                answer["reason"].as_str().unwrap().contains("review.md` is absent: the findings"),
+                "{answer}"
+            );
         }
         assert_eq!(hook_in_run(&desk, host, event, &input), "", "{host}: the fourth time");
         fs::remove_file(desk.path().join("spool/hold-3")).unwrap();

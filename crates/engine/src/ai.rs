@@ -5,7 +5,7 @@ use escrow_model::{
     Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, ProviderName, ReasonCode, Recovery,
     RetryKind, ScopePath, Severity, Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::graph::scope_toward;
@@ -46,8 +46,11 @@ impl Spent {
     }
 }
 
+/// The member of a nested run's record with what its harnesses have spent.
+pub const NESTED_TOTALS: &str = "totals";
+
 /// What all attempts of a run have spent. A figure that no attempt told is absent, never 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HarnessTotals {
     /// The attempts that were answered by a harness.
     pub attempts: u32,
@@ -103,9 +106,26 @@ fn budget_of(spec: &Check) -> Budget {
 }
 
 impl Run {
-    /// What the harnesses of this run have spent; none if no attempt was made with one.
+    /// What the harnesses of this run and of the runs that it nests have spent; none if no attempt was made with one.
     pub fn harness_totals(&self) -> Option<HarnessTotals> {
+        let mut totals = self.state.totals;
+        self.state.nested_totals.values().for_each(|nested| totals.merge(nested));
+        Some(totals).filter(|totals| totals.attempts > 0)
+    }
+
+    /// The same without the runs that it nests.
+    pub fn own_harness_totals(&self) -> Option<HarnessTotals> {
         Some(self.state.totals).filter(|totals| totals.attempts > 0)
+    }
+
+    /// Adds what an attempt has spent. A nested run that is opened again reports all that it ever spent.
+    pub(crate) fn count_spending(&mut self, answer: &Answer) {
+        self.state.totals.add(answer);
+        let nested =
+            answer.record.get(NESTED_TOTALS).and_then(|totals| HarnessTotals::deserialize(totals).ok());
+        if let (Some(run), Some(totals)) = (answer.record.get("run_id").and_then(Value::as_str), nested) {
+            self.state.nested_totals.insert(run.to_owned(), totals);
+        }
     }
 
     /// Completes the fields of an `ai` check with everything that its provider must not decide.

@@ -426,7 +426,7 @@ impl Run {
         }
         let entry = self.state.entries;
         self.state.redacted |= answer.is_redacted();
-        self.state.totals.add(answer);
+        self.count_spending(answer);
         for (name, value) in &answer.env {
             self.state.handed_env.insert(name.clone(), Value::String(value.clone()));
         }

@@ -5,7 +5,7 @@ use escrow_model::{
     CheckIndex, ExpectedArtifact, IssueCode, Location as Place, MissingArtifact, ProviderName, Rule,
     ScopePath, Severity, folder_in_scope, folder_of,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::run::Run;
 
@@ -37,10 +37,25 @@ impl Run {
                 Place::Path(_) => json!({"path": label}),
                 Place::Glob { count, .. } => json!({"glob": {"pattern": label, "count": count}}),
             };
-            json!({"location": location, "min_size": artifact.min_size, "description": artifact.description})
+            json!({
+                "location": location, "min_size": artifact.min_size, "description": artifact.description,
+                "mime_type": artifact.mime_type, "schema": artifact.schema, "kind": artifact.kind,
+                "fresh": artifact.fresh,
+            })
         };
-        let files: Vec<Value> = self.owed(check).into_iter().filter(is_certain).map(file).collect();
-        json!({"artifacts": directory, "files": files})
+        let owed: Vec<&ExpectedArtifact> = self.owed(check).into_iter().filter(is_certain).collect();
+        let kinds: Map<String, Value> = owed
+            .iter()
+            .filter_map(|artifact| artifact.kind.as_ref())
+            .filter_map(|kind| Some((kind.clone(), self.state.plan.outcome_kinds.get(kind)?.clone())))
+            .collect();
+        // What was there before the run is no delivery.
+        let before = self.state.facts.before.iter().flat_map(|artifact| &artifact.files);
+        let before: Vec<Value> = before
+            .map(|file| json!({"path": file.path, "inode": file.inode, "changed_ns": file.changed_ns}))
+            .collect();
+        let files: Vec<Value> = owed.into_iter().map(file).collect();
+        json!({"artifacts": directory, "files": files, "kinds": kinds, "before": before})
     }
 
     /// Whether an attempt without an answer has delivered nothing. Files may be all that is owed; a schema and an outcome kind

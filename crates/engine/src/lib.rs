@@ -60,7 +60,7 @@ mod view;
 mod wait;
 mod withheld;
 
-pub use ai::HarnessTotals;
+pub use ai::{HarnessTotals, NESTED_TOTALS};
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use effect::EffectResolution;

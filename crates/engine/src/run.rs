@@ -365,6 +365,7 @@ impl Run {
             in_flight: BTreeMap::new(),
             retries: Default::default(),
             totals: Default::default(),
+            nested_totals: Default::default(),
             waits: BTreeMap::new(),
             routes: BTreeMap::new(),
             awaited: BTreeMap::new(),

@@ -67,6 +67,8 @@ pub(crate) struct State {
     pub(crate) retries: BTreeSet<(Millis, Location)>,
     /// What its harnesses have spent.
     pub(crate) totals: HarnessTotals,
+    /// What the harnesses of each nested run have spent, by its id.
+    pub(crate) nested_totals: BTreeMap<String, HarnessTotals>,
     pub(crate) waits: BTreeMap<String, Wait>,
 
     pub(crate) routes: BTreeMap<Location, Route>,

@@ -53,6 +53,8 @@ enum EntryForm {
     Command,
 }
 
+const TRUST: &str = "the hooks of a project run only in a folder that the user has told the program to trust";
+
 /// Every host, in the order of `harness status`.
 pub static HOOK_FILES: &[HookFile] = &[
     HookFile {
@@ -76,7 +78,7 @@ pub static HOOK_FILES: &[HookFile] = &[
         project: ".gemini/settings.json",
         user: ".gemini/settings.json",
         is_unverified: false,
-        note: None,
+        note: Some(TRUST),
         form: Form::Json(EntryForm::Matcher),
     },
     HookFile {
@@ -92,7 +94,7 @@ pub static HOOK_FILES: &[HookFile] = &[
         project: ".github/hooks/escrow.json",
         user: ".copilot/hooks/escrow.json",
         is_unverified: false,
-        note: None,
+        note: Some(TRUST),
         form: Form::Json(EntryForm::Bash),
     },
     HookFile {

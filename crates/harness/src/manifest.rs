@@ -21,7 +21,10 @@ pub fn adapter(dialect: &HookDialect, version: WireVersion) -> AdapterEntry {
         .iter()
         .map(|event| {
             let support = match event {
-                Event::CapabilityDegraded | Event::ReceiptGapDetected => SupportState::Synthesized,
+                // The supervisor of a run and the ledger produce them.
+                Event::SupervisorTick | Event::CapabilityDegraded | Event::ReceiptGapDetected => {
+                    SupportState::Synthesized
+                }
                 event if observes(*event) => SupportState::Native,
                 _ => SupportState::Unavailable,
             };

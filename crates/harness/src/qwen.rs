@@ -72,6 +72,8 @@ impl Harness for Qwen {
             "general": {"disableAutoUpdate": true},
             "privacy": {"usageStatisticsEnabled": false},
             "telemetry": {"enabled": false},
+            // It asks the model once more after the answer, with tools, and nothing reads what it remembers.
+            "memory": {"enableManagedAutoMemory": false},
         });
         if let Some(turns) = order.turns {
             settings["model"] = json!({"maxSessionTurns": turns});

@@ -18,15 +18,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use escrow_contract::judge_delivery;
+use escrow_contract::outcome::Kind;
 use escrow_harness::frames::parent_of;
-use escrow_model::{ExpectedArtifact, Location, Source};
+use escrow_model::{ArtifactContract, ExpectedArtifact, InspectedArtifact, Location, SeenFile, Source};
 use escrow_protocol::envelope::{LifecycleReceipt, Warning};
 use escrow_protocol::receipt::{Ledger, LedgerError, ReceiptQuery};
 use escrow_protocol::version::CURRENT;
 use escrow_protocol::vocabulary::{
     FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass,
 };
+use escrow_store::ReceiptLedger;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::entropy::{now_ms, random_u64};
 use crate::inspection::{Depth, inspect};
@@ -45,21 +49,44 @@ const RECEIPT_BYTES_MAX: u64 = 64 << 10;
 const RECEIPTS_MAX: usize = 10_000;
 const RECEIPTS_MANY: usize = 64;
 const TEXT_BYTES_MAX: u64 = 64 << 10;
+const DEMAND_BYTES_MAX: u64 = 4 << 20;
 
 pub struct HookSpool(PathBuf);
 
 /// What must be there before the agent may stop (`hold_stop: true`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopDemand {
     pub artifacts: PathBuf,
     pub files: Vec<DemandedFile>,
+    /// The schemas of own outcome kinds that the files name.
+    #[serde(default)]
+    pub kinds: Map<String, Value>,
+    /// Files that were there when the run started.
+    #[serde(default)]
+    pub before: Vec<FileIdentity>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DemandedFile {
     pub location: Location,
     pub min_size: u64,
     pub description: String,
+    #[serde(default)]
+    pub mime_type: Option<String>,
+    #[serde(default)]
+    pub schema: Option<Value>,
+    #[serde(default)]
+    pub kind: Option<String>,
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+/// Enough to tell whether a file is still the one that it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    pub path: String,
+    pub inode: u64,
+    pub changed_ns: i64,
 }
 
 /// What `collect` did.
@@ -107,7 +134,7 @@ impl HookSpool {
 
     /// What is still missing, in the words of an instruction. `None` lets the agent stop.
     pub fn missing(&self) -> io::Result<Option<String>> {
-        let text = match read_text(&self.0.join("demand.json"), TEXT_BYTES_MAX) {
+        let text = match read_text(&self.0.join("demand.json"), DEMAND_BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => text?,
         };
@@ -234,7 +261,8 @@ fn read(text: &str) -> Result<LifecycleReceipt, String> {
     })
 }
 
-fn unreadable(why: &str) -> LifecycleReceipt {
+/// A receipt of the supervisor itself: no hook has left it.
+pub fn of_supervisor(adapter: &str, invocation: &str, event: LifecycleEventKind) -> LifecycleReceipt {
     let id = format!("hook-{:016x}", random_u64().unwrap_or_else(|_| now_ms()));
     LifecycleReceipt {
         schema_version: CURRENT.as_str().to_owned(),
@@ -242,13 +270,13 @@ fn unreadable(why: &str) -> LifecycleReceipt {
         receipt_id: id,
         idempotency_key: None,
         client_id: CLIENT.to_owned(),
-        adapter_id: "escrow".to_owned(),
-        invocation_id: "hook-spool".to_owned(),
-        event: LifecycleEventKind::CapabilityDegraded,
+        adapter_id: adapter.to_owned(),
+        invocation_id: invocation.to_owned(),
+        event,
         sequence: None,
         parent_receipt_id: None,
         integration_mode: IntegrationMode::NativeHook,
-        status: ReceiptStatus::Failed,
+        status: ReceiptStatus::Observed,
         at_epoch_s: now_ms() / 1000,
         harness_session_id: None,
         harness_run_id: None,
@@ -256,60 +284,116 @@ fn unreadable(why: &str) -> LifecycleReceipt {
         payload_receipts: Vec::new(),
         telemetry_summary: Default::default(),
         capability_degradations: Vec::new(),
+        failure_class: None,
+        retry_class: None,
+        warnings: Vec::new(),
+    }
+}
+
+fn unreadable(why: &str) -> LifecycleReceipt {
+    LifecycleReceipt {
+        status: ReceiptStatus::Failed,
         failure_class: Some(FailureClass::InvalidRequest),
         retry_class: Some(RetryClass::DoNotRetry),
         warnings: vec![Warning::new(
             "receipt_unreadable",
             format!("a receipt in the spool cannot be read: {why}"),
         )],
+        ..of_supervisor("escrow", "hook-spool", LifecycleEventKind::CapabilityDegraded)
     }
 }
 
+/// The spool of receipts that are not in the ledger of a state yet.
+pub fn waiting(state: &Path) -> HookSpool {
+    HookSpool::at(&state.join("hooks"))
+}
+
+/// Takes in what the hooks of interrupted attempts have left in the spool of a run. Says why, if that fails.
+pub fn collect_left(run: &str, spool: &Path, state: &Path) -> Result<usize, String> {
+    let Ok(entries) = fs::read_dir(spool) else { return Ok(0) };
+    let homes = entries.flatten().map(|entry| entry.path());
+    let left = homes.filter(|home| home.extension().is_some_and(|extension| extension == "home"));
+    let left: Vec<HookSpool> =
+        left.map(|home| HookSpool::at(&home.join("hooks"))).filter(|spool| !spool.is_empty()).collect();
+    if left.is_empty() {
+        return Ok(0);
+    }
+    let mut ledger =
+        ReceiptLedger::open_grouped(&state.join("escrow.db")).map_err(|error| error.to_string())?;
+    let mut recorded = 0;
+    for spool in left {
+        recorded += spool.collect(Some(run), &mut ledger).map_err(|error| error.to_string())?.recorded;
+    }
+    Ok(recorded)
+}
+
 impl StopDemand {
+    /// Judges the files as the end of the attempt will.
     fn missing(&self) -> Option<String> {
-        let expected: Vec<ExpectedArtifact> = self
-            .files
-            .iter()
-            .enumerate()
-            .map(|(index, file)| {
-                ExpectedArtifact::new(index.to_string(), file.location.clone(), Source::Playbook)
-            })
-            .collect();
+        let expected = self.files.iter().enumerate();
+        let contract =
+            ArtifactContract { expected: expected.map(|(index, file)| file.expected(index)).collect() };
         let directory = self.artifacts.canonicalize().unwrap_or_else(|_| self.artifacts.clone());
-        let seen = inspect(&directory, &expected, Depth::Identity);
-        let missing: Vec<String> = self
-            .files
+        let seen = inspect(&directory, &contract.expected, Depth::Full);
+        let kinds = |name: &str| Kind::find(name, |own| self.kinds.get(own));
+        let before = [InspectedArtifact {
+            id: String::new(),
+            files: self.before.iter().map(FileIdentity::as_seen).collect(),
+            refused: None,
+        }];
+        let delivery = judge_delivery(&contract, &kinds, &before, &seen, now_ms()).delivery;
+        let missing: Vec<String> = delivery
+            .missing_required
             .iter()
-            .zip(&seen)
-            .filter(|(file, seen)| !file.is_met_by(seen.files.iter().map(|seen| seen.size)))
-            .map(|(file, _)| {
-                let path = self.artifacts.join(file.location.label());
-                let about = if file.description.is_empty() {
-                    String::new()
-                } else {
-                    format!(": {}", file.description)
+            .map(|missing| {
+                let path = self.artifacts.join(&missing.path);
+                let joined = |before: &str, text: &str, after: &str| match text.is_empty() {
+                    true => String::new(),
+                    false => format!("{before}{text}{after}"),
                 };
-                format!("- `{}`{about}", path.display())
+                let detail = joined(" (", &missing.detail, ")");
+                let about = joined(": ", &missing.description, "");
+                format!("- `{}` is {}{detail}{about}", path.display(), missing.problem.in_words())
             })
             .collect();
         if missing.is_empty() {
             return None;
         }
         Some(format!(
-            "The contract of this task is not met. These files are missing or too small:\n{}\nWrite them before you stop.",
+            "The contract of this task is not met:\n{}\nDeliver these files before you stop.",
             missing.join("\n")
         ))
     }
 }
 
 impl DemandedFile {
-    fn is_met_by(&self, sizes: impl Iterator<Item = u64>) -> bool {
-        let enough = sizes.filter(|size| *size >= self.min_size).count();
-        let wanted = match &self.location {
-            Location::Path(_) => 1,
-            Location::Glob { count, .. } => count.min,
-        };
-        u32::try_from(enough).unwrap_or(u32::MAX) >= wanted
+    fn expected(&self, index: usize) -> ExpectedArtifact {
+        ExpectedArtifact {
+            min_size: self.min_size,
+            description: self.description.clone(),
+            mime_type: self.mime_type.clone(),
+            schema: self.schema.clone(),
+            kind: self.kind.clone(),
+            fresh: self.fresh,
+            ..ExpectedArtifact::new(index.to_string(), self.location.clone(), Source::Playbook)
+        }
+    }
+}
+
+impl FileIdentity {
+    fn as_seen(&self) -> SeenFile {
+        SeenFile {
+            path: self.path.clone(),
+            inode: self.inode,
+            changed_ns: self.changed_ns,
+            size: 0,
+            sha256: String::new(),
+            mime_type: None,
+            content: None,
+            repeated_key: None,
+            holds_secret: false,
+            text: None,
+        }
     }
 }
 
@@ -386,9 +470,12 @@ mod tests {
         let spool = HookSpool::create(&home.path().join("hooks")).unwrap();
         assert_eq!(spool.missing().unwrap(), None);
         let location = Location::Path(ArtifactPath::parse("review.md").unwrap());
-        let file = DemandedFile { location, min_size: 1, description: "what was found".to_owned() };
-        spool.hold_stop(&StopDemand { artifacts: home.path().to_owned(), files: vec![file] }).unwrap();
-        assert!(spool.missing().unwrap().unwrap().contains("review.md`: what was found"));
+        let demand = serde_json::json!({
+            "artifacts": home.path(),
+            "files": [{"location": location, "min_size": 1, "description": "what was found"}],
+        });
+        spool.hold_stop(&serde_json::from_value(demand).unwrap()).unwrap();
+        assert!(spool.missing().unwrap().unwrap().contains("review.md` is absent: what was found"));
         fs::write(home.path().join("review.md"), "").unwrap();
         assert!(spool.missing().unwrap().is_some());
         fs::write(home.path().join("review.md"), "x").unwrap();

@@ -16,6 +16,7 @@ use escrow_store::{Holder, Liveness};
 
 use crate::entropy;
 use crate::holder;
+use crate::hook_spool;
 use crate::inspection::inspect_for_secrets;
 use crate::process::end_orphans_of;
 use crate::providers::{self, Provider};
@@ -52,6 +53,12 @@ pub trait ProviderWorld {
     /// Ends the processes that a dead Escrow has left running for this run; resolves to the number that could not be
     /// ended.
     fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize>;
+
+    /// Takes in the receipts that the hooks of interrupted attempts have left in the spool of this run.
+    fn collect_receipts(&self, run: RunId, spool: PathBuf, state: PathBuf) -> LocalFuture<()> {
+        let _ = (run, spool, state);
+        Box::pin(std::future::ready(()))
+    }
 
     /// Hands the result of an effect to the loop. A simulation may repeat it.
     fn deliver(&self, input: Input, sink: &InputSink) {
@@ -94,5 +101,16 @@ impl ProviderWorld for RealWorld {
 
     fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize> {
         Box::pin(async move { end_orphans_of(run.as_str(), grace).await.left })
+    }
+
+    fn collect_receipts(&self, run: RunId, spool: PathBuf, state: PathBuf) -> LocalFuture<()> {
+        Box::pin(async move {
+            let collected =
+                tokio::task::spawn_blocking(move || hook_spool::collect_left(run.as_str(), &spool, &state));
+            // Receipts that cannot be taken in stay where they are; the run does not depend on them.
+            if let Ok(Err(problem)) = collected.await {
+                tracing::warn!(problem, "receipts of interrupted attempts were not taken in");
+            }
+        })
     }
 }

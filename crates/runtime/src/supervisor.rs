@@ -250,6 +250,8 @@ impl Drive<'_> {
                 if left > 0 {
                     return Err(DriveError::Orphans { run: run.clone(), left });
                 }
+                let Surroundings { spool, state, .. } = &self.surroundings;
+                self.world.collect_receipts(run.clone(), spool.clone(), state.clone()).await;
                 let sent = self.journal.undelivered(self.lease.run()).await?;
                 // Time comes after the messages: an approval that came in time counts, although it was not delivered
                 // until now.

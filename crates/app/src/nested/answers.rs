@@ -1,6 +1,6 @@
 //! What a nested run tells the check that nests it: a result, a fault with the reason unchanged, or that it waits.
 
-use escrow_engine::{INPUTS_KEPT, LASTING_EFFECTS, NestedLease, OPEN_EFFECTS, Run};
+use escrow_engine::{INPUTS_KEPT, LASTING_EFFECTS, NESTED_TOTALS, NestedLease, OPEN_EFFECTS, Run};
 use escrow_model::{
     Answer, Ending, FaultClass, FaultCode, InputKind, Plan, ProviderFault, Reason, ReasonCode, RunStatus,
 };
@@ -96,6 +96,9 @@ pub(super) fn conflicting(run: &Run, reason: Reason) -> NestOutcome {
 fn describe(run: &Run, answer: &mut Answer) {
     answer.flaw = run.flaw();
     answer.record.insert("run_id".into(), json!(run.options().run));
+    if let Some(totals) = run.harness_totals() {
+        answer.record.insert(NESTED_TOTALS.into(), json!(totals));
+    }
     if run.has_open_effects() {
         answer.record.insert(OPEN_EFFECTS.into(), json!(true));
     }

@@ -5,7 +5,7 @@ mod export;
 
 use escrow_app::{Error, documents};
 use escrow_model::outcome::{self, KINDS};
-use escrow_model::{Millis, rfc3339};
+use escrow_model::{Millis, RunId, RunStatus, rfc3339};
 use escrow_runtime::{now_ms, outcome_kinds};
 use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
@@ -30,7 +30,12 @@ async fn list(arguments: &OutcomesList, queries: &dyn Queries, ui: &Ui) -> Resul
     let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, queries).await? };
     let rows = queries.outcomes(&filter).await?;
     match ui.output() {
-        Output::Human => human(&rows, &filter, ui),
+        Output::Human => {
+            human(&rows, &filter, ui);
+            if let Some(run) = &filter.run {
+                say_why_there_are_no_more(run, queries, ui).await?;
+            }
+        }
         Output::Json => {
             let documents: Vec<Value> = rows.iter().map(documents::outcome).collect();
             ui.data(&json!({ "outcomes": documents }));
@@ -38,6 +43,17 @@ async fn list(arguments: &OutcomesList, queries: &dyn Queries, ui: &Ui) -> Resul
         Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": documents::outcome(row) })))),
     }
     Ok(Exit::Completed)
+}
+
+/// A run that failed, such as one whose budget was spent, may not have come to all of its outcomes.
+async fn say_why_there_are_no_more(run: &RunId, queries: &dyn Queries, ui: &Ui) -> Result<(), Error> {
+    let row = queries.run(run.as_str()).await?;
+    if let Some(reason) =
+        row.reason.filter(|_| row.status.is_terminal() && row.status != RunStatus::Completed)
+    {
+        ui.say(&format!("the run failed: {}  {}", reason.code.as_str(), printable(&reason.summary)));
+    }
+    Ok(())
 }
 
 fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {

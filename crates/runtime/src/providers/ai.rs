@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use escrow_harness::Order;
-use escrow_model::{Answer, FaultCode, ProviderFault, ProviderSpec, Request};
+use escrow_model::{Answer, Ending, FaultCode, ProviderFault, ProviderSpec, Request};
 use escrow_playbook::AI_PROVIDER;
 
 use super::places::Places;
@@ -161,14 +161,20 @@ async fn work(
         stdout_tail_bytes_max: TAIL_BYTES,
         ..Process::new(command)
     };
-    let finished = run_until_cancelled(process, attempt, &canceller).await;
+    let figures = || listener.borrow().progress();
+    let finished = tokio::select! {
+        biased;
+        finished = run_until_cancelled(process, attempt, &canceller) => finished,
+        () = hooks.tick(spec.name, attempt, timeout_ms, figures) => unreachable!("ticks do not end"),
+    };
     let finished = finished.map_err(|error| program::cannot_start(spec, &error))?;
     if let Some(fault) = not_confined(&places, &finished) {
         places.tidy();
         return Err(fault);
     }
     let mut answer = listener.into_inner().answer(&finished, attempt, timeout_ms);
-    if let Some(problem) = hooks.collect(attempt).await {
+    let ended_well = answer.ending == Ending::Done;
+    if let Some(problem) = hooks.collect(spec.name, attempt, ended_well).await {
         answer.record.insert("hook_problem".into(), problem.into());
     }
     redactor.answer(&mut answer);

@@ -61,6 +61,11 @@ impl<'a> Listener<'a> {
         }
     }
 
+    /// The figures so far.
+    pub(super) fn progress(&self) -> HarnessProgress {
+        self.progress.clone()
+    }
+
     /// A piece of standard output.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
