@@ -70,8 +70,10 @@ pub struct ArmedTrigger {
     pub source: TriggerSource,
     /// When this source was defined.
     pub anchor: Millis,
-    /// The last tick that was handled; the time since which events count.
+    /// The last tick that was handled.
     pub after: Millis,
+    /// Where the feed ended when this source was defined: what ended before does not count.
+    pub feed: u64,
 }
 
 impl ArmedTrigger {

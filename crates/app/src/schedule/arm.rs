@@ -67,6 +67,8 @@ pub(super) fn would_be_armed(row: &ChainRow) -> Vec<ArmedTrigger> {
             source,
             anchor: row.updated_at,
             after: row.updated_at,
+            // Nothing has ended since it was defined a moment ago.
+            feed: u64::MAX,
         })
         .collect()
 }

@@ -37,7 +37,8 @@ impl TriggerKind for RunCompleted {
             for one in &ended {
                 let Some(event) = told(one, looking).await? else { continue };
                 let origin = Origin { chain: one.chain.clone(), depth: one.depth };
-                recording.occurrences.extend(offer(&event, &origin, &listeners));
+                let heard = listeners.iter().filter(|armed| armed.feed < one.position);
+                recording.occurrences.extend(offer(&event, &origin, heard));
             }
             Ok(vec![recording])
         })

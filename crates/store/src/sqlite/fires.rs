@@ -107,6 +107,9 @@ CREATE INDEX deliveries_by_subject ON deliveries (subject) WHERE subject IS NOT 
 CREATE INDEX deliveries_by_age ON deliveries (at);
 ";
 
+/// A step of the schema: time alone does not tell what came before a definition, because clocks are set back.
+pub(crate) const FEED: &str = "ALTER TABLE armed_triggers ADD COLUMN feed INTEGER NOT NULL DEFAULT 0;";
+
 const COLUMNS: &str =
     "id, chain_id, chain, key, at, event, payload, depth, status, reason_code, reason, run, decided_at";
 

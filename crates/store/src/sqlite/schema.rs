@@ -28,6 +28,7 @@ const STEPS: &[&[&str]] = &[
     ],
     &[chains::TABLES],
     &[fires::TABLES, outbox::TABLES],
+    &[fires::FEED],
 ];
 
 /// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
@@ -138,7 +139,7 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] = &["9765feb6", "56f84901", "425593e1"];
+    const DIGESTS: &[&str] = &["9765feb6", "56f84901", "425593e1", "c9e4c301"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {

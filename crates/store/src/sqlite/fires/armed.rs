@@ -11,7 +11,7 @@ use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
 use crate::sqlite::trouble::Trouble;
 
-const COLUMNS: &str = "chain_id, chain, position, sources, rule, source, anchor, after";
+const COLUMNS: &str = "chain_id, chain, position, sources, rule, source, anchor, after, feed";
 
 impl Store {
     /// Chains whose triggers are not armed as their definition and status have them.
@@ -70,6 +70,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ArmedTrigger> {
         source: from_json(row, 5)?,
         anchor: row.get(6)?,
         after: row.get(7)?,
+        feed: row.get(8)?,
     })
 }
 
@@ -99,16 +100,19 @@ pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), T
             ChainStatus::Active => chain.sources.as_slice(),
             ChainStatus::Paused | ChainStatus::Disabled => &[],
         };
+        let end: u64 = connection
+            .prepare_cached("SELECT coalesce(max(global), 0) FROM entries")?
+            .query_row([], |row| row.get(0))?;
         for (position, armed) in sources.iter().enumerate() {
             let same = before.iter().find(|one| one.source == armed.source);
-            let (anchor, after) =
-                same.map_or((row.updated_at, row.updated_at), |one| (one.anchor, one.after));
+            let now = (row.updated_at, row.updated_at, end);
+            let (anchor, after, feed) = same.map_or(now, |one| (one.anchor, one.after, one.feed));
             let is_schedule = matches!(armed.source, TriggerSource::Schedule(_));
             connection
                 .prepare_cached(
                     "INSERT INTO armed_triggers (chain_id, position, chain, sources, rule, source, event, anchor, after,
-                                                 next_at, computed_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                                                 feed, next_at, computed_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 )?
                 .execute((
                     id,
@@ -120,6 +124,7 @@ pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), T
                     &armed.event,
                     anchor,
                     after,
+                    feed,
                     // A look computes the time.
                     is_schedule.then_some(0),
                     chain.at,
