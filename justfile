@@ -16,7 +16,7 @@ test-harnesses *names:
 test-browser *arguments:
     bash .ci/test-browser {{arguments}}
 
-# Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`
+# Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`, `just simulate --chains 100000`
 simulate *arguments:
     cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}
 
@@ -27,6 +27,7 @@ bench:
     bash bench/journal.sh
     bash bench/hook.sh
     bash bench/agents.sh
+    bash bench/chains.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh

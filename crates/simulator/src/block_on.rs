@@ -20,7 +20,8 @@ impl Wake for Unpark {
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
+    // Out of budget, tokio would wake this future only when the runtime is asked again, which it is not here.
+    let mut future = pin!(tokio::task::unconstrained(future));
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(answer) => return answer,

@@ -46,6 +46,8 @@ struct State {
     disk_faults: u32,
     /// How many commits of a hundred fail.
     percent: u64,
+    /// How many of a hundred other operations that would fail really do.
+    others_percent: u64,
     failed: bool,
     /// A fault at the commit of this number, counted from 1.
     fault_at: Option<(u64, DiskFault)>,
@@ -60,13 +62,30 @@ impl Disk {
         disk_faults: u32,
     ) -> Disk {
         let rng = Rng::new(seed);
-        let state = State { rng, disk_faults, percent: 12, failed: false, fault_at: None, commits: 0 };
+        let state = State {
+            rng,
+            disk_faults,
+            percent: 12,
+            others_percent: 100,
+            failed: false,
+            fault_at: None,
+            commits: 0,
+        };
         Disk { backend, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// The same disk, with one fault at the commit of this number.
     pub(crate) fn with_fault_at(self, fault_at: Option<(u64, DiskFault)>) -> Disk {
         self.with(|state| state.fault_at = fault_at);
+        self
+    }
+
+    /// The same disk, on which so many of a hundred commits fail, and other operations as rarely in proportion.
+    pub(crate) fn with_percent(self, percent: u64) -> Disk {
+        self.with(|state| {
+            state.others_percent = 100 * percent / state.percent;
+            state.percent = percent;
+        });
         self
     }
 
@@ -122,7 +141,9 @@ impl Disk {
     /// Operations other than commits fail now and then.
     fn fail_by_chance(&self, what: &str) -> Result<(), StoreError> {
         let fails = self.with(|state| {
-            let fails = state.disk_faults > 0 && state.rng.chance(1);
+            let is_rare =
+                |state: &mut State| state.others_percent < 100 && !state.rng.chance(state.others_percent);
+            let fails = state.disk_faults > 0 && state.rng.chance(1) && !is_rare(state);
             state.disk_faults -= u32::from(fails);
             state.failed |= fails;
             fails

@@ -62,7 +62,7 @@ pub(crate) fn chain_holds(verification: &Verification, entries: usize) -> Result
 }
 
 /// An external effect that may have happened is unknown until a person or `reconcile` says otherwise.
-fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
+pub(crate) fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
     let careful = |check: &str| {
         plan.find(check).is_some_and(|index| {
             let spec = plan.check(index);

@@ -235,6 +235,11 @@ impl Ledger {
         state.in_flight.retain(|(life, _), _| *life >= before);
     }
 
+    /// One process among several leaves in good order.
+    pub(crate) fn leaves(&self, life: u32) {
+        self.state().in_flight.retain(|(of, _), _| *of != life);
+    }
+
     pub(crate) fn is_ended(&self, life: u32, run: &RunId) -> bool {
         self.state().is_ended(life, run)
     }

@@ -16,12 +16,12 @@
 mod batch;
 mod block_on;
 mod case;
+mod chains;
 mod clock;
 mod disk;
 mod effects;
 #[cfg(test)]
 mod every_commit;
-mod fires;
 mod history;
 mod invariants;
 mod ledger;
@@ -38,7 +38,7 @@ mod world;
 
 pub use batch::{Failure, Found, Progress, Settings, StoreKind, one, simulate};
 pub use case::{Case, Cases};
-pub use fires::{FiresPlayed, play_fires};
+pub use chains::{ChainsPlayed, play_chains};
 pub use history::{History, Written, write_history};
 pub use memory::StoreBackend;
 pub use play::{Backend, Played, play};

@@ -1,16 +1,19 @@
 //! `simulate --seed N --runs N [--store memory|sqlite] [--jobs N] [--first N] [--case N]`, or
-//! `simulate --fires N [--seed N]`
+//! `simulate --chains N [--seed N] [--jobs N]`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it says what it found")]
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use escrow_simulator::{Progress, Settings, StoreKind, one, play_fires, simulate};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use escrow_simulator::{ChainsPlayed, Progress, Settings, StoreKind, one, play_chains, simulate};
 
 const USAGE: &str =
     "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--first N] [--case N]
-       simulate --fires N [--seed N]
+       simulate --chains N [--seed N] [--jobs N]
 
   --seed N    where chance begins (1)
   --runs N    how many runs to simulate (10000)
@@ -18,15 +21,21 @@ const USAGE: &str =
   --store S   memory, or sqlite with real files below $TMPDIR
   --jobs N    how many at once (the cores)
   --case N    play this one alone, and tell everything about it
-  --fires N   simulate fires of chains instead of runs";
+  --chains N  simulate runs of chains, with their fires and the runs inside them";
 
-/// How many fires one world plays.
-const FIRES_OF_A_WORLD: u64 = 2_000;
+/// How many runs of chains one world plays.
+const RUNS_OF_A_WORLD: u64 = 80;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if words.first().is_some_and(|word| word == "--fires") {
-        return fires(&words);
+    if words.first().is_some_and(|word| word == "--chains") {
+        return match read_chains(&words) {
+            Some((runs, seed, jobs)) => chains(runs, seed, jobs),
+            None => {
+                eprintln!("{USAGE}");
+                ExitCode::from(2)
+            }
+        };
     }
     let (settings, case) = match read(words.into_iter()) {
         Ok(read) => read,
@@ -82,30 +91,75 @@ fn main() -> ExitCode {
     }
 }
 
-fn fires(words: &[String]) -> ExitCode {
-    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
-    let (Some(wanted), seed) = (number(1), number(3).unwrap_or(1)) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    let started = Instant::now();
-    let mut sum = escrow_simulator::FiresPlayed::default();
-    let mut seed = seed;
-    while sum.fires < wanted {
-        match play_fires(seed, FIRES_OF_A_WORLD.min(wanted - sum.fires)) {
-            Ok(played) => sum.add(&played),
-            Err(problem) => {
-                println!("{problem}");
-                return ExitCode::FAILURE;
-            }
+fn read_chains(words: &[String]) -> Option<(u64, u64, u64)> {
+    let (mut runs, mut seed) = (0, 1);
+    let mut jobs = std::thread::available_parallelism().map_or(1, |jobs| jobs.get() as u64);
+    for pair in words.chunks(2) {
+        let number = pair.get(1)?.parse().ok()?;
+        match pair[0].as_str() {
+            "--chains" => runs = number,
+            "--seed" => seed = number,
+            "--jobs" => jobs = number.clamp(1, 256),
+            _ => return None,
         }
-        seed += 1;
+    }
+    Some((runs, seed, jobs))
+}
+
+/// Plays worlds of chains, one after another on each thread, each with a seed of its own.
+fn chains(runs: u64, seed: u64, jobs: u64) -> ExitCode {
+    let started = Instant::now();
+    let worlds = runs.div_ceil(RUNS_OF_A_WORLD);
+    let next = AtomicU64::new(0);
+    let found = Mutex::new((ChainsPlayed::default(), None::<String>));
+    let lock = || found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        let work = || loop {
+            let world = next.fetch_add(1, Ordering::Relaxed);
+            if world >= worlds || lock().1.is_some() {
+                return;
+            }
+            let own_seed = seed.wrapping_add(world);
+            let wanted = RUNS_OF_A_WORLD.min(runs - world * RUNS_OF_A_WORLD);
+            let played = std::panic::catch_unwind(|| play_chains(own_seed, wanted));
+            let played = played.unwrap_or_else(|_| Err(format!("seed {own_seed}: it panics")));
+            let mut found = lock();
+            match played {
+                Ok(played) => found.0.add(&played),
+                Err(problem) => found.1 = Some(problem),
+            }
+            if found.0.runs > 0 && world % 40 == 39 {
+                eprintln!("{} runs played", found.0.runs);
+            }
+        };
+        (0..jobs).for_each(|_| drop(scope.spawn(work)));
+    });
+    let (sum, problem) = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(problem) = problem {
+        println!("{problem}");
+        return ExitCode::FAILURE;
     }
     let seconds = started.elapsed().as_secs_f64();
     println!(
-        "{} fires, {} begun, {} skipped, {} missed; {} deaths, {} repeated deliveries, {} jumps of the clock: {seconds:.1} s",
-        sum.fires, sum.begun, sum.skipped, sum.missed, sum.deaths, sum.repeated, sum.jumps
+        "{} runs of chains with {} runs of playbooks in {worlds} worlds from seed {seed}: {seconds:.1} s",
+        sum.runs, sum.nested
     );
+    for (ending, count) in &sum.endings {
+        println!("  {count:>9} {ending}");
+    }
+    for (count, what) in [
+        (sum.fires, "fires"),
+        (sum.skipped, "fires skipped with a reason"),
+        (sum.missed, "ticks missed with a reason"),
+        (sum.repeated, "deliveries repeated"),
+        (sum.deaths, "daemons killed"),
+        (sum.frozen, "daemons frozen"),
+        (sum.jumps, "jumps of the clock"),
+        (sum.redefined, "definitions replaced"),
+        (sum.decisions, "decisions of people"),
+    ] {
+        println!("  {count:>9} {what}");
+    }
     ExitCode::SUCCESS
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use escrow_app::{NestedFiles, NestedRuns};
 use escrow_engine::Run;
-use escrow_model::{Entry, RunId, ScopePath};
+use escrow_model::{Entry, RunId, RunOptions, ScopePath};
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::{
@@ -61,11 +61,11 @@ impl Process {
         let mut watcher = Watcher { ledger, shadow };
         let Task { run, lease, beginning } = task;
         let id = run.options().run.clone();
+        let surroundings = surroundings(run.options());
         let host = NestedRuns::new(Arc::clone(&journal), Rc::clone(&world));
         let host = Rc::new(host.with_files(Rc::new(NoFiles)));
         let driving = async move {
             let observer = &mut watcher;
-            let surroundings = surroundings();
             let drive = Drive { run, lease, journal, world, host, surroundings, observer, interruption };
             let local = LocalSet::new();
             local.run_until(drive.to_rest(beginning)).await
@@ -88,10 +88,15 @@ pub(crate) async fn run_out(processes: &mut Vec<Process>) {
     .await;
 }
 
-fn surroundings() -> Surroundings {
+fn surroundings(options: &RunOptions) -> Surroundings {
+    // Runs of chains are open side by side, each with a directory of its own.
+    let artifacts = match options.fire {
+        Some(_) => PathBuf::from(&options.artifacts),
+        None => PathBuf::from("/nowhere/artifacts"),
+    };
     Surroundings {
         directory: PathBuf::from("/nowhere"),
-        artifacts: PathBuf::from("/nowhere/artifacts"),
+        artifacts,
         spool: PathBuf::from("/nowhere/spool"),
         state: PathBuf::from("/nowhere"),
         environment: Environment::Minimal { also: Vec::new(), secrets: Vec::new() },

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use escrow_store::{RunFilter, Store, StoreError};
+use escrow_store::{ChainRunFilter, RunFilter, Store, StoreError};
 
 /// Compares every row of every run with what a rebuild makes of it.
 pub(crate) fn rebuild_changes_nothing(store: &Store) -> Result<(), String> {
@@ -28,6 +28,9 @@ fn rows(store: &Store) -> Result<String, StoreError> {
         for part in parts {
             let _ = writeln!(text, "{run} {part}");
         }
+    }
+    for row in store.chain_runs(&ChainRunFilter::default())? {
+        let _ = writeln!(text, "{row:?}");
     }
     Ok(text)
 }

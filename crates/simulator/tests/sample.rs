@@ -1,6 +1,6 @@
 //! A small share of what `just simulate` plays, with every change.
 
-use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, one, play, play_fires, simulate};
+use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, one, play, play_chains, simulate};
 
 #[track_caller]
 fn nothing_is_wrong(found: &Found, runs: u64) {
@@ -39,14 +39,18 @@ fn a_case_is_the_same_whenever_it_is_played() {
 }
 
 #[test]
-fn no_fire_is_lost_or_doubled() {
+fn no_fire_of_a_chain_is_lost_or_doubled() {
     for seed in 1..=3 {
-        let played = play_fires(seed, 150).unwrap_or_else(|problem| panic!("{problem}"));
-        assert!(
-            played.begun > 0 && played.deaths > 0 && played.repeated > 0 && played.jumps > 0,
-            "{played:?}"
-        );
+        let played = play_chains(seed, 60).unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(played.runs >= 60 && played.nested > 0 && played.skipped > 0, "{played:?}");
+        assert!(played.deaths > 0 && played.repeated > 0 && played.jumps > 0, "{played:?}");
     }
+}
+
+#[test]
+fn a_world_of_chains_is_the_same_whenever_it_is_played() {
+    let (one, other) = (play_chains(9, 40), play_chains(9, 40));
+    assert_eq!(format!("{one:?}"), format!("{other:?}"));
 }
 
 /// `reconcile` says `retry`, and another run hears that the effect happened before the next intent is committed.
