@@ -1,86 +1,20 @@
 //! Chains from definition to effect: the chain of the seed, both of its branches, and what stops a step.
 
 mod desk;
+mod pull_requests;
 mod server;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 
 use desk::{Desk, Done, signal};
+use pull_requests::{Changes, PR_REVIEW, TOKEN, github, write_playbooks, write_reviewer};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use server::{Received, Says, Server};
-
-/// As the seed has it.
-const PR_REVIEW: &str = r#"# ~/.lionagi/chains/pr-review.yaml
-name: pr-review-chain
-trigger:
-  event: pr.opened # GitHub webhook or poll
-  filter:
-    base: main
-    draft: false
-steps:
-  - skill: codex-pr-review
-    with:
-      pr: "{{ trigger.pr_number }}"
-      effort: high
-    timeout: 30m
-  - skill: ci
-    condition: "{{ steps[0].outcome.verdict == 'APPROVE' }}"
-    with:
-      scope: full
-  - action: gh-merge
-    condition: "{{ steps[0].outcome.passed and steps[1].outcome.passed }}"
-    with:
-      pr: "{{ trigger.pr_number }}"
-      method: squash
-    requires_approval: true # pause and ask Ocean
-  - action: gh-comment
-    condition: "{{ steps[0].outcome.verdict == 'REQUEST_CHANGES' }}"
-    with:
-      pr: "{{ trigger.pr_number }}"
-      body: "{{ steps[0].outcome.summary }}"
-"#;
-
-const REVIEW: &str = r#"
-inputs:
-  pr: { type: number, required: true }
-  effort: { type: string, default: low }
-checks:
-  review:
-    type: ai
-    harness: claude
-    prompt: Review pull request {{ inputs.pr }} with {{ inputs.effort }} effort.
-    outcome: review_verdict
-"#;
-
-const CI: &str = r#"
-inputs: { scope: { default: quick } }
-checks:
-  test: { type: command, exec: "cat ci.json", outcome: ci_result }
-"#;
+use server::Server;
 
 const EVENT: &str = r#"{"event": "pr.opened", "pr_number": 7, "base": "main", "draft": false,
     "repository": {"full_name": "octo/hello"}, "head_sha": "6dcb09b5b57875f334f61aebed695e2e4193db5e"}"#;
-
-const TOKEN: &str = "ghs_t0ken-for-tests";
-
-/// What GitHub was asked to change.
-#[derive(Clone, Default)]
-struct Changes(Arc<Mutex<Vec<(String, Value)>>>);
-
-impl Changes {
-    fn of(&self, path: &str) -> Vec<Value> {
-        let all = self.0.lock().expect("no panic");
-        all.iter().filter(|(known, _)| known.ends_with(path)).map(|(_, body)| body.clone()).collect()
-    }
-
-    fn count(&self) -> usize {
-        self.0.lock().expect("no panic").len()
-    }
-}
 
 struct Project {
     desk: Desk,
@@ -91,48 +25,15 @@ struct Project {
 impl Project {
     fn new() -> Project {
         let changes = Changes::default();
-        let seen = changes.clone();
-        let server = Server::start(move |got: &Received| {
-            if got.method == "GET" {
-                let merged = !seen.of("/pulls/7/merge").is_empty();
-                return match got.path.split('?').next().unwrap_or_default() {
-                    path if path.ends_with("/comments") => Says::json(200, &json!([])),
-                    _ => Says::json(200, &json!({ "number": 7, "merged": merged })),
-                };
-            }
-            let is_github = got.path.starts_with("/repos/");
-            assert!(!is_github || got.header("authorization").contains(TOKEN), "they are granted the token");
-            let body = if got.body.is_empty() { Value::Null } else { got.json() };
-            seen.0.lock().expect("no panic").push((got.path.clone(), body));
-            Says::json(200, &json!({ "merged": true, "id": 1, "html_url": "https://github.test/1" }))
-        });
-        let project = Project { desk: Desk::new(), server, changes };
-        project.desk.write(".escrow/playbooks/codex-pr-review.yaml", REVIEW);
-        project.desk.write(".escrow/playbooks/ci.yaml", CI);
-        project
-            .desk
-            .write("ci.json", r#"{"summary": "all green", "tests_passed": true, "lint_passed": true}"#);
+        let project = Project { desk: Desk::new(), server: github(&changes), changes };
+        write_playbooks(&project.desk);
         project.desk.write("event.json", EVENT);
         project
     }
 
     /// The stand-in for the harness answers with this verdict.
     fn reviewed_as(self, verdict: &str, summary: &str) -> Project {
-        let text = json!({ "verdict": verdict, "summary": summary, "findings": [] }).to_string();
-        let quoted = serde_json::to_string(&text).expect("text");
-        let script = format!(
-            r#"#!/bin/sh
-cat > /dev/null
-for word in "$@"; do
-  case $last in --session-id) id=$word;; esac
-  last=$word
-done
-printf '%s\n' '{{"type":"system","subtype":"init","session_id":"'$id'","model":"opus"}}'
-printf '%s\n' '{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":{quoted},"session_id":"'$id'","total_cost_usd":0.25,"modelUsage":{{"opus":{{"inputTokens":10,"outputTokens":2}}}},"permission_denials":[]}}'
-"#
-        );
-        let path = self.desk.write("bin/claude", &script);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+        write_reviewer(&self.desk, verdict, summary);
         self
     }
 

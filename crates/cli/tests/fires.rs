@@ -1,19 +1,16 @@
 //! What makes chains fire, with the real binary: schedules, webhooks, files, other runs; and many processes at once.
 
+mod daemon;
 mod desk;
 mod server;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-use desk::{Desk, Done, signal};
-use rustix::process::Signal;
+use daemon::{Daemon, SECRET, SETTINGS, hex, opened, signature};
+use desk::{Desk, Done};
 use serde_json::{Value, json};
 use server::{Received, Says, Server};
 use sha2::{Digest, Sha256};
-
-const SECRET: &str = "a-secret-of-the-webhook";
 
 /// A playbook that leaves a line in `log` for each of its runs.
 const NOTE: &str = "inputs: { text: { default: ran } }
@@ -83,89 +80,6 @@ impl Project {
             .expect("a time");
         escrow_model::rfc3339(at + minutes * 60_000)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// HMAC-SHA256 by its definition, apart from the implementation under test.
-fn signature(secret: &str, body: &[u8]) -> String {
-    let mut key = [0_u8; 64];
-    key[..secret.len()].copy_from_slice(secret.as_bytes());
-    let padded = |pad: u8| key.map(|byte| byte ^ pad);
-    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(body).finalize();
-    format!("sha256={}", hex(&Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize()))
-}
-
-struct Daemon {
-    child: Child,
-    address: String,
-}
-
-impl Daemon {
-    fn start(desk: &Desk, more: &[&str]) -> Daemon {
-        let mut command: Command = desk.command(&["chain", "daemon", "--output", "jsonl", "--quiet"]);
-        command.args(more).env("HOOK_SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the daemon starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-        let said: Value = serde_json::from_str(&line).unwrap_or_default();
-        let address = said["daemon"]["url"].as_str().unwrap_or_default().replace("http://", "");
-        Daemon { child, address }
-    }
-
-    fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).expect("the daemon listens");
-        let mut head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n",
-            body.len()
-        );
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        stream.write_all(format!("{head}\r\n").as_bytes()).expect("it reads");
-        // A server that has refused the size may close before it has read everything.
-        let _ = stream.write_all(body);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-        let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
-        (status, serde_json::from_str(body).unwrap_or_default())
-    }
-
-    fn deliver(&self, id: &str, event: &str, body: &Value) -> (u16, Value) {
-        let body = body.to_string();
-        let signed = signature(SECRET, body.as_bytes());
-        let headers =
-            [("x-github-event", event), ("x-github-delivery", id), ("x-hub-signature-256", &signed)];
-        self.post("/hooks/github", &headers, body.as_bytes())
-    }
-
-    fn end(mut self) {
-        signal(self.child.id(), Signal::TERM);
-        assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn opened(number: u64) -> Value {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    let now = escrow_model::rfc3339(u64::try_from(now.as_millis()).expect("it fits"));
-    json!({
-        "action": "opened",
-        "repository": {"full_name": "octo/app"},
-        "pull_request": {"number": number, "title": "A change", "draft": false, "updated_at": now,
-            "base": {"ref": "main", "repo": {"full_name": "octo/app"}},
-            "head": {"ref": "change", "sha": "abc", "repo": {"full_name": "octo/app"}}}
-    })
 }
 
 #[test]
@@ -239,7 +153,7 @@ fn two_daemons_and_five_checks_in_the_same_minute_fire_once() {
 #[test]
 fn a_signed_webhook_fires_the_chains_that_match_and_its_copy_none() {
     let project = Project::new();
-    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.desk.write(".escrow/config.toml", SETTINGS);
     project.define(
         "reviews",
         "{ event: pr.opened, filter: { base: main, draft: false } }",
@@ -269,7 +183,7 @@ fn a_signed_webhook_fires_the_chains_that_match_and_its_copy_none() {
 #[test]
 fn webhooks_that_are_unsigned_replayed_oversized_or_malformed_fire_nothing() {
     let project = Project::new();
-    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.desk.write(".escrow/config.toml", SETTINGS);
     project.define("reviews", "{ event: pr.opened }", "");
     let daemon = Daemon::start(&project.desk, &["--port", "0"]);
     let body = opened(1).to_string();
@@ -301,7 +215,7 @@ fn webhooks_that_are_unsigned_replayed_oversized_or_malformed_fire_nothing() {
 #[test]
 fn a_pull_request_from_a_fork_fires_only_chains_that_allow_forks() {
     let project = Project::new();
-    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { env = \"HOOK_SECRET\" }\n");
+    project.desk.write(".escrow/config.toml", SETTINGS);
     project.define("careful", "{ event: pr.opened }", "");
     project.define("open", "{ event: pr.opened, forks: true }", "");
     let daemon = Daemon::start(&project.desk, &["--port", "0"]);
@@ -334,6 +248,18 @@ fn a_run_that_completes_fires_the_chain_that_waits_for_it_and_never_its_own() {
         project.check(&[]);
     }
     assert_eq!(project.lines(), 2, "the step of the chain is a run of `note`, too, and fires nothing");
+}
+
+#[test]
+fn a_run_that_ended_before_the_definition_fires_nothing() {
+    let project = Project::new();
+    assert_eq!(project.desk.escrow(&["run", ".escrow/playbooks/note.yaml", "--quiet"]).code, Some(0));
+    project.define("after", "{ event: run.completed, filter: { playbook: note } }", "");
+    project.check(&[]);
+    assert!(project.statuses("after").is_empty());
+    assert_eq!(project.desk.escrow(&["run", ".escrow/playbooks/note.yaml", "--quiet"]).code, Some(0));
+    project.check(&[]);
+    assert_eq!(project.statuses("after"), ["completed"]);
 }
 
 #[test]
@@ -564,6 +490,28 @@ fn people_are_told_what_waits_for_them_and_told_again_until_it_succeeds() {
     assert!(undelivered.is_some(), "a notification that fails is visible: {attention}");
     project.check(&[]);
     assert_eq!(project.desk.read("told").lines().count(), 1, "it is tried again later, not at once");
+}
+
+#[test]
+fn a_run_that_begins_to_wait_tells_people_without_a_daemon_and_once() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[notify]\ncommand = [\"tee\", \"-a\", \"told\"]\n");
+    project.desk.write("ask.yaml", "checks: { ask: { type: human-input, prompt: Ship it? } }\n");
+    assert_eq!(project.desk.escrow(&["run", "ask.yaml", "--quiet"]).code, Some(4));
+    let told: Value = serde_json::from_str(&project.desk.read("told")).expect("one message");
+    assert_eq!((&told["kind"], &told["prompt"]), (&json!("input"), &json!("Ship it?")));
+    project.check(&[]);
+    assert!(serde_json::from_str::<Value>(&project.desk.read("told")).is_ok(), "it is told once");
+}
+
+#[test]
+fn a_notification_that_fails_leaves_the_run_waiting_and_says_so() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[notify]\ncommand = \"exit 7\"\n");
+    project.desk.write("ask.yaml", "checks: { ask: { type: human-input, prompt: Ship it? } }\n");
+    let asked = project.desk.escrow(&["run", "ask.yaml"]);
+    assert_eq!(asked.code, Some(4));
+    assert!(asked.stderr.contains("no notification was delivered"), "{}", asked.stderr);
 }
 
 #[test]
