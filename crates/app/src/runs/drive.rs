@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, RunId, Safety};
+use escrow_model::{Entry, RunId, RunStatus, Safety};
 use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::telemetry::Settings;
@@ -20,7 +20,9 @@ use crate::app::App;
 use crate::conflicts::conflict_error;
 use crate::error::Error;
 use crate::nested::NestedRuns;
+use crate::outbox::{self, Told};
 use crate::panics::caught;
+use crate::schedule;
 use crate::telemetry::{Measured, Telemetry};
 use crate::views::RunView;
 
@@ -60,6 +62,11 @@ impl HeldRun {
         };
         if let Ok(run) = &outcome {
             view.at_rest(run);
+            if run.status() == RunStatus::Waiting
+                && let Some(why) = tell(app).await
+            {
+                view.warning(&why);
+            }
         }
         outcome
     }
@@ -122,6 +129,21 @@ impl HeldRun {
                 Err(panicked.help(format!("its processes were ended; `escrow resume {id}` resumes the run")))
             }
         }
+    }
+}
+
+/// Tells people what waits for them, if the project says how: with no daemon, no other process does it soon. Returns why it
+/// was not possible. The run waits all the same, and every check tries again.
+async fn tell(app: &App) -> Option<String> {
+    let undelivered = |why: String| format!("no notification was delivered: {why}");
+    let notify = match schedule::settings(app) {
+        Ok(settings) => settings.notify?,
+        Err(error) => return Some(undelivered(error.to_string())),
+    };
+    match outbox::tell(app, &notify, &schedule::project(app)).await {
+        Ok(Told { failed: 0, .. }) => None,
+        Ok(Told { .. }) => Some(undelivered("`escrow attention` says why".to_owned())),
+        Err(error) => Some(undelivered(error.to_string())),
     }
 }
 
