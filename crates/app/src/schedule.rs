@@ -40,6 +40,9 @@ pub use upcoming::{Upcoming, upcoming};
 /// How often a waiting daemon looks at the clock and at the database. A laptop that wakes up is noticed by then.
 const BEAT: Duration = Duration::from_secs(1);
 
+/// How long a daemon waits for further changes when a file has changed.
+const FILES_PAUSE: Duration = Duration::from_millis(200);
+
 /// A daemon looks at everything at least this often.
 const LOOK_MS_MAX: u64 = 15_000;
 
@@ -225,7 +228,8 @@ impl Scheduler {
     /// Looks again and again until the app is asked to stop, or [`Scheduler::drain`] is called; then waits for what it
     /// hosts. `told` learns what each pass did.
     pub async fn run(&self, mut told: impl FnMut(&Pass)) -> Result<(), Error> {
-        let _watch = FileWatch::start(&project(self.app()), Arc::clone(&self.shared.wake));
+        let files = Arc::new(Notify::new());
+        let _watch = FileWatch::start(&project(self.app()), Arc::clone(&files));
         let mut seen = None;
         let mut looked_at = 0;
         loop {
@@ -257,6 +261,11 @@ impl Scheduler {
             }
             tokio::select! {
                 () = woken => seen = None,
+                () = files.notified() => {
+                    // Whatever writes into the project, perhaps the log of this daemon, must not keep it busy.
+                    tokio::time::sleep(FILES_PAUSE).await;
+                    seen = None;
+                }
                 () = tokio::time::sleep(BEAT) => {}
                 () = self.app().stopped() => {}
             }

@@ -30,6 +30,15 @@ pub fn has_any(app: &App) -> Result<bool, Error> {
     Ok(!schedule::settings(app)?.webhooks.is_empty())
 }
 
+/// Why deliveries of a webhook would be answered with 503 now: its secret cannot be read.
+pub fn unusable(app: &App) -> Result<Vec<String>, Error> {
+    let settings = schedule::settings(app)?;
+    let problem = |(name, place): (&String, &config::WebhookSecret)| {
+        place.read().err().map(|why| format!("webhook `{name}` receives nothing: {why}"))
+    };
+    Ok(settings.webhooks.iter().filter_map(problem).collect())
+}
+
 /// Receives a request to `/hooks/NAME`. Headers have their names in any case.
 pub async fn receive(
     app: &App,

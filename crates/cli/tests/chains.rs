@@ -191,6 +191,57 @@ fn a_denied_approval_has_no_effect_and_ends_the_chain() {
 }
 
 #[test]
+fn an_expired_approval_has_no_effect_and_ends_the_chain() {
+    let project = Project::new().reviewed_as("APPROVE", "fine");
+    project.define(&PR_REVIEW.replace("requires_approval: true", "requires_approval: { expires: 1ms }"));
+    let (_, run) = project.fire("pr-review-chain");
+    let approval = run["steps"][2]["approval_id"].as_str().expect("an approval");
+    assert_eq!(project.escrow(&["approve", approval]).code, Some(4), "it comes too late");
+    assert_eq!(project.escrow(&["chain", "check", "--quiet"]).code, Some(0));
+    let run = project.only_run();
+    assert_eq!(
+        (&run["status"], &run["reason"]["code"]),
+        (&json!("aborted"), &json!("run.aborted.denied")),
+        "{run}"
+    );
+    assert_eq!(project.changes.count(), 0);
+}
+
+#[test]
+fn template_bombs_fail_their_own_step_at_once() {
+    let project = Project::new();
+    let chain = "name: bombs
+steps:
+  - { name: text, action: notify, with: { message: '{{ (trigger.x * 1000000) * 1000000 }}', command: 'tee bomb' } }
+  - { name: loop, action: shell, condition: '{{ range(1000000000) | sum > 0 }}', with: { exec: 'touch bomb' } }
+  - { name: nested, action: shell, condition: \"{{ steps.text.status == 'failed' and (trigger.x | replace('a', trigger.x * 1000) | replace('a', trigger.x * 100000)) }}\", with: { exec: 'touch bomb' } }
+";
+    project.desk.write("event.json", r#"{"event": "x", "x": "aaaaaaaaaa"}"#);
+    let began = std::time::Instant::now();
+    let (code, run) = project.define(chain).fire("bombs");
+    assert!(began.elapsed().as_secs() < 30, "it took {:?}", began.elapsed());
+    assert_eq!((code, &run["status"]), (Some(1), &json!("failed")), "{run}");
+    assert_eq!(statuses(&run), ["failed", "skipped", "skipped"]);
+    assert!(!project.desk.path().join("bomb").exists());
+}
+
+#[test]
+fn a_step_whose_playbook_does_not_exist_is_refused_at_the_definition() {
+    let project = Project::new();
+    project
+        .desk
+        .write("chain.yaml", "name: lost\nsteps:\n  - skill: no-such-skill\n  - skill: ../../etc/passwd\n");
+    let refused = project.escrow(&["chain", "define", "chain.yaml"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("no-such-skill") && refused.stderr.contains("2 problems"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(project.json(&["chain", "list"])["chains"], json!([]));
+}
+
+#[test]
 fn an_edited_definition_does_not_change_a_run_in_flight() {
     let project = Project::new().reviewed_as("APPROVE", "fine");
     project.define(PR_REVIEW);

@@ -228,6 +228,30 @@ fn a_pull_request_from_a_fork_fires_only_chains_that_allow_forks() {
 }
 
 #[test]
+fn a_daemon_says_why_a_webhook_receives_nothing_and_says_each_problem_once() {
+    let project = Project::new();
+    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { file = \"no-such-file\" }\n");
+    project.define("reviews", "{ event: pr.opened }", "");
+    // The log lies in the project, whose files are watched.
+    let log = std::fs::File::create(project.desk.path().join("daemon.log")).expect("a file");
+    let mut command = project.desk.command(&["chain", "daemon", "--port", "0"]);
+    let mut daemon = command.stderr(log).spawn().expect("the daemon starts");
+    let said = |words: &str| project.desk.read("daemon.log").matches(words).count();
+    project.desk.until("it warns", || said("webhook `github` receives nothing") == 1);
+    project.desk.until("it watches", || said("watching the chains") == 1);
+    project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { fil");
+    project.desk.write("note.txt", "a change");
+    project.desk.until("it notices", || said("unclosed inline table") > 0);
+    for _ in 0..10 {
+        project.desk.write("note.txt", "another change");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    daemon.kill().expect("it is there");
+    daemon.wait().expect("it is gone");
+    assert_eq!(said("unclosed inline table"), 1, "{}", project.desk.read("daemon.log"));
+}
+
+#[test]
 fn without_a_webhook_in_the_settings_no_socket_is_opened() {
     let project = Project::new();
     let done = project.desk.escrow(&["chain", "daemon", "--port", "0"]);

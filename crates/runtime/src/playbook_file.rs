@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, HarnessFacts, Inputs};
 use escrow_playbook::{
@@ -96,7 +96,9 @@ pub(crate) fn find_skill(name: &str, folder: Option<&Path>, directory: &Path) ->
     let project = directory.ancestors().find_map(|above| project::trusted_folder(above, "playbooks"));
     let folders = [project, Some(directory.join("playbooks")), folder.map(Path::to_owned)];
     let folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
-    let by_file = folders.iter().find_map(|folder| {
+    // A skill is found in these folders and nowhere else.
+    let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    let by_file = folders.iter().filter(|_| is_inside).find_map(|folder| {
         let endings: &[&str] = &[".yaml", ".yml", ".playbook.yaml", ""];
         endings.iter().find_map(|ending| definition(folder.join(format!("{name}{ending}"))))
     });

@@ -140,6 +140,7 @@ pub(crate) async fn daemon(
         None => None,
     };
     let scheduler = Scheduler::new(Arc::clone(&app), arguments.jobs);
+    let mut told = ToldProblems::default();
     ui.say("watching the chains; SIGTERM lets runs come to rest, a second one ends them");
     ui.data_if_machine(
         &json!({ "daemon": { "url": hooks.as_ref().map(|hooks| format!("http://{}", hooks.address)) } }),
@@ -159,17 +160,35 @@ pub(crate) async fn daemon(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        ran = scheduler.run(|pass| tell(pass, ui)) => ran?,
+        ran = scheduler.run(|pass| tell(&told.only_new(pass), ui)) => ran?,
         served = serving => served?,
         () = drained => {}
     }
     Ok(Exit::Completed)
 }
 
+/// The problems of the last pass. A daemon tells a problem once, not with every look.
+#[derive(Default)]
+struct ToldProblems(Vec<String>);
+
+impl ToldProblems {
+    /// The pass without the problems that the one before had, too.
+    fn only_new(&mut self, pass: &Pass) -> Pass {
+        let mut pass = pass.clone();
+        let problems = pass.problems.clone();
+        pass.problems.retain(|problem| !self.0.contains(problem));
+        self.0 = problems;
+        pass
+    }
+}
+
 async fn open_hooks(app: &Arc<App>, address: SocketAddr, ui: &Ui) -> Result<Option<Hooks>, Error> {
     if !webhooks::has_any(app)? {
         return Err(Error::author("no_webhook", "`--port` is for webhooks, and the settings have none")
             .help("add `[webhook.github]` with `secret = { env = \"NAME\" }` to `.escrow/config.toml`"));
+    }
+    for why in webhooks::unusable(app)? {
+        ui.say_even_when_quiet(&format!("warning: {}", printable(&why)));
     }
     let hooks = Hooks::open(Arc::clone(app), address).await?;
     ui.say(&format!("webhooks are received at http://{}/hooks/NAME", hooks.address));

@@ -11,7 +11,8 @@ use std::time::UNIX_EPOCH;
 use escrow_model::{EventTrigger, Millis, TriggerEvent, TriggerSource, hex};
 use escrow_store::{ArmedTrigger, CursorMove, Recording};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -187,9 +188,12 @@ impl FileWatch {
         let inside = root.to_owned();
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
+            // A look opens directories itself.
+            let is_read =
+                matches!(event.kind, EventKind::Access(how) if how != AccessKind::Close(AccessMode::Write));
             let relative =
                 |path: &PathBuf| path.strip_prefix(&inside).map(Path::to_owned).unwrap_or_default();
-            if !event.paths.iter().all(|path| beneath_left_out(&relative(path))) {
+            if !is_read && !event.paths.iter().all(|path| beneath_left_out(&relative(path))) {
                 wake.notify_one();
             }
         })

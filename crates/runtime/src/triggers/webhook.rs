@@ -129,7 +129,7 @@ fn from_others(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
     let Some(Value::String(name)) = fields.shift_remove("event") else { return Err(Refusal::Malformed) };
     // Events of Escrow itself are not for others to tell.
     let is_ours = ["run.", "invocation.", "schedule.", "file.", "manual.", "all."];
-    if name.len() > 100 || is_ours.iter().any(|ours| name.starts_with(ours)) {
+    if name.is_empty() || name.len() > 100 || is_ours.iter().any(|ours| name.starts_with(ours)) {
         return Err(Refusal::Malformed);
     }
     let key = format!("delivery:{delivery}");
