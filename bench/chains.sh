@@ -10,7 +10,7 @@ rounds=${1:-30}
 [ -x "$escrow" ] || { echo "build it first: cargo build --release -p escrow" >&2; exit 2; }
 work=$(mktemp -d)
 daemon=
-trap '[ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap '[ -z "$daemon" ] || { kill -9 "$daemon"; wait "$daemon" || true; } 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work"
 mkdir -p .escrow chains
 export HOOK_SECRET=of-the-bench
