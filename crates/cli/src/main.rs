@@ -30,6 +30,8 @@ fn escrow() -> ExitCode {
     if let Some(code) = commands::sandbox_exec::requested(std::env::args_os()) {
         return ExitCode::from(code);
     }
+    // After the launcher above, which hands the descriptors that Escrow gave it on to its program.
+    escrow_runtime::process::withhold_inherited_descriptors();
     if std::env::var_os("ESCROW_RUN").is_none() {
         escrow_runtime::keep_out_of_dumps();
     }

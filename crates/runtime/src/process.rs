@@ -20,6 +20,7 @@ mod descendants;
 #[path = "process/descendants_elsewhere.rs"]
 mod descendants;
 mod follow;
+mod inherited;
 mod known;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -52,6 +53,7 @@ use tracing::debug;
 
 pub use ancestors::{AROUND_VARIABLE, runs_around, runs_around_commands, runs_around_process};
 pub use capture::{Captured, Spool, Stream, Watcher};
+pub use inherited::withhold_inherited_descriptors;
 pub use orphans::{Orphans, end_orphans_of};
 pub use program::{SpawnError, find_program};
 pub use resident::{NoLine, Resident};
