@@ -48,6 +48,12 @@ fn explained(message: &str) -> (String, String) {
             "the reference leaves the schema".to_owned(),
             "refer to a definition in the schema: `#/$defs/name`".to_owned(),
         )
+    } else if message.contains("which never ends") {
+        (
+            "the schema refers to itself".to_owned(),
+            "refer to it below a keyword that goes into the value, such as `properties` or `items`"
+                .to_owned(),
+        )
     } else if message.contains("'anyOf' keyword") && !quoted.is_empty() {
         let types = || format!("the types are {}", TYPES.map(|name| format!("`{name}`")).join(", "));
         (format!("`{quoted}` is not allowed here"), did_you_mean(quoted, TYPES).unwrap_or_else(types))
