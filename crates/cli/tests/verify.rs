@@ -99,11 +99,96 @@ fn the_last_run_cannot_be_struck_off_the_list_either() {
 #[test]
 fn a_run_that_was_not_created_here_is_noticed() {
     let (desk, runs) = home();
-    tamper(&desk, "UPDATE roster SET removed_at = 1 WHERE position = 2");
-    refused(
-        &desk.escrow(&["verify", "--all"]),
-        &format!("run `{}` was neither created nor imported", runs[1]),
+    tamper(&desk, "UPDATE journals SET run = 'r_00000000000000000000' WHERE id = 2");
+    let verified = desk.escrow(&["verify", "--all"]);
+    refused(&verified, "run `r_00000000000000000000` was neither created nor imported");
+    refused(&verified, &format!("run `{}` was deleted", runs[1]));
+}
+
+/// Deletes every row of a run, as one who knows the tables would.
+fn gone(run: &str) -> String {
+    format!(
+        "DELETE FROM entries WHERE journal = (SELECT id FROM journals WHERE run = '{run}');
+         DELETE FROM journals WHERE run = '{run}'; DELETE FROM runs WHERE id = '{run}';
+         DELETE FROM status_transitions WHERE entity_id = '{run}'; DELETE FROM effects WHERE run = '{run}';"
+    )
+}
+
+#[test]
+fn a_deletion_cannot_be_passed_off_as_a_removal_by_gc() {
+    let mark =
+        "UPDATE roster SET removed_at = 1790000000000, seq = 9, hash = zeroblob(32) WHERE run = 'RUN';";
+    let row = "INSERT INTO roster (position, run, link, removed_at, seq, hash)
+               SELECT position + 1, 'RUN', link, 1790000000000, 9, zeroblob(32) FROM roster_head;
+               UPDATE roster_head SET position = position + 1;";
+    let old = "UPDATE roster SET removed_at = 1790000000000, seq = 9, hash = zeroblob(32) WHERE run = 'RUN';
+               PRAGMA user_version = 15;";
+    for (forged, at) in [(mark, 2), (row, 4), (old, 4)] {
+        let (desk, runs) = home();
+        tamper(&desk, &(gone(&runs[1]) + &forged.replace("RUN", &runs[1])));
+        // A verb that writes, so that a database which looks old is migrated.
+        desk.escrow(&["gc", "--keep", "9"]);
+        let words = format!("the list of runs was changed at position {at}");
+        refused(&desk.escrow(&["verify", "--all"]), &words);
+        refused(&desk.escrow(&["verify", &runs[2]]), &words);
+    }
+}
+
+#[test]
+fn a_removal_by_gc_changes_the_hash_of_the_state_and_a_run_may_come_back() {
+    let (desk, runs) = home();
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    let mut hashes = std::collections::BTreeSet::new();
+    for removed in 1..3 {
+        assert_eq!(desk.escrow(&["gc", "--keep", "2"]).code, Some(0));
+        let verified = desk.escrow(&["verify", "--all", "--output", "json"]);
+        assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+        assert_eq!(verified.json()["removed"], removed);
+        assert!(hashes.insert(verified.json()["hash"].to_string()));
+        assert_eq!(desk.escrow(&["runs", "import", "run.json"]).code, Some(0));
+        assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+    }
+}
+
+#[test]
+fn the_newest_run_is_missed_when_another_run_went_on_after_it() {
+    let desk = Desk::new();
+    desk.write(
+        "waits.yaml",
+        "version: '1.0'\nname: waits\nchecks:\n  ask:\n    type: command\n    exec: echo {}\n    requires_approval: true\n",
     );
+    let waiting = desk.escrow(&["run", "waits.yaml", "--output", "json"]).json();
+    let (_, newest) = desk.run(PLAYBOOK);
+    let newest = newest["run"]["id"].as_str().expect("an id").to_owned();
+    let asked = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = asked["approvals"][0]["id"].as_str().expect("an approval").to_owned();
+    assert_eq!(desk.escrow(&["approve", &id]).code, Some(0), "{waiting}");
+    assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+    let back = format!(
+        "DELETE FROM roster WHERE run = '{newest}';
+         UPDATE roster_head SET (position, link) = (SELECT position, link FROM roster ORDER BY position DESC LIMIT 1);"
+    );
+    tamper(&desk, &(gone(&newest) + &back));
+    refused(&desk.escrow(&["verify", "--all"]), "the runs and removals account for");
+}
+
+#[test]
+fn tables_views_triggers_and_indexes_are_those_that_escrow_made() {
+    for (sql, what) in [
+        ("CREATE TRIGGER quiet AFTER INSERT ON entries BEGIN DELETE FROM warnings; END", "trigger `quiet`"),
+        ("CREATE VIEW shown AS SELECT * FROM runs", "view `shown`"),
+        ("CREATE TABLE notes (text)", "table `notes`"),
+        ("DROP INDEX roster_by_run", "index `roster_by_run`"),
+        ("ALTER TABLE runs ADD COLUMN more TEXT", "table `runs`"),
+    ] {
+        let (desk, _) = home();
+        assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+        tamper(&desk, sql);
+        refused(
+            &desk.escrow(&["verify", "--all"]),
+            &format!("the {what} of the database is not as Escrow made it"),
+        );
+    }
 }
 
 #[test]

@@ -43,6 +43,16 @@ pub enum StateBreak {
     Roster {
         position: u64,
     },
+    /// The journals and the removals account for another number of entries than were ever written.
+    Entries {
+        last: u64,
+        known: u64,
+    },
+    /// A table, an index, a view or a trigger is not the one that Escrow made.
+    Schema {
+        kind: String,
+        name: String,
+    },
     /// SQLite finds the database itself damaged.
     Damaged {
         problem: String,
@@ -71,6 +81,13 @@ impl fmt::Display for StateBreak {
             }
             StateBreak::Roster { position } => {
                 write!(formatter, "the list of runs was changed at position {position}")
+            }
+            StateBreak::Entries { last, known } => write!(
+                formatter,
+                "{last} entries were written, and the runs and removals account for {known}"
+            ),
+            StateBreak::Schema { kind, name } => {
+                write!(formatter, "the {kind} `{name}` of the database is not as Escrow made it")
             }
             StateBreak::Damaged { problem } => write!(formatter, "the database is damaged: {problem}"),
             StateBreak::Lost { run, seq } => write!(

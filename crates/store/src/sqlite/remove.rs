@@ -9,8 +9,8 @@ use crate::sqlite::store::Store;
 use crate::sqlite::{attention, invocations, outcomes, roster, tables};
 
 impl Store {
-    /// Removes these runs and leaves their tombstones on the roster: their journals, their messages, the outcomes that were added to them and all that was derived from them;
-    /// says how many there were. A process that still holds one of them fails at its next commit.
+    /// Removes these runs: their journals, their messages, the outcomes that were added to them and all that was derived
+    /// from them. The roster keeps how they ended. Says how many there were. A process that still holds one of them fails at its next commit.
     ///
     /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each
     /// entry that stays, so many runs should be removed at once.

@@ -2,11 +2,14 @@
 //!
 //! Projections are not migrated: they are dropped and rebuilt from the journal.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::StoreErrorKind;
 use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{attention, chains, fires, invocations, ledger, mark, outbox, outcomes, roster, tables};
+use crate::state_verification::StateBreak;
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
@@ -29,7 +32,12 @@ const STEPS: &[&[&str]] = &[
     &[chains::TABLES],
     &[fires::TABLES, outbox::TABLES],
     &[fires::FEED],
+    // `roster::link_removals`.
+    &[],
 ];
+
+/// Since this version a removal is a link of the roster.
+const REMOVALS_ARE_LINKS: u32 = 16;
 
 /// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
 /// keeps numbers growing.
@@ -124,11 +132,37 @@ fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Trou
             transaction.execute_batch(statement)?;
         }
     }
+    if found < REMOVALS_ARE_LINKS {
+        roster::link_removals(&transaction)?;
+    }
     tables::rebuild(&transaction)?;
     transaction
         .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={newest}"))?;
     transaction.commit()?;
     Ok(())
+}
+
+/// Tables, indexes, views and triggers that are missing, changed or not ours. A trigger could change what is written
+/// later, and a view could show what is not there.
+pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Trouble> {
+    let mut made = Connection::open_in_memory()?;
+    migrate(&mut made)?;
+    let (expected, found) = (objects(&made)?, objects(connection)?);
+    let differ = expected.symmetric_difference(&found).map(|(kind, name, _)| (kind, name));
+    let differ: BTreeSet<_> = differ.collect();
+    let named =
+        |(kind, name): (&String, &String)| StateBreak::Schema { kind: kind.clone(), name: name.clone() };
+    Ok(differ.into_iter().map(named).collect())
+}
+
+/// Kind, name and statement of each. The figures that SQLite keeps for its planner come and go.
+fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
+    let mut statement = connection.prepare(
+        "SELECT type, name, sql FROM sqlite_schema
+         WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
 }
 
 #[cfg(test)]
@@ -139,7 +173,7 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] = &["9765feb6", "56f84901", "425593e1", "c9e4c301"];
+    const DIGESTS: &[&str] = &["9765feb6", "56f84901", "425593e1", "c9e4c301", "c9e4c301"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {

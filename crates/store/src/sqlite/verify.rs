@@ -9,7 +9,7 @@ use crate::entry::decode;
 use crate::error::StoreError;
 use crate::sqlite::store::Store;
 use crate::sqlite::trouble::Trouble;
-use crate::sqlite::{derived, entries, mark, roster};
+use crate::sqlite::{derived, entries, mark, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
@@ -46,6 +46,7 @@ impl Store {
             let snapshot = connection.unchecked_transaction()?;
             let walked = roster::walk(&snapshot)?;
             let (mut breaks, mut entries) = (walked.breaks, 0);
+            breaks.extend(schema::differences(&snapshot)?);
             let problem: String = snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
             if problem != "ok" {
                 breaks.push(StateBreak::Damaged { problem });
@@ -70,7 +71,10 @@ impl Store {
                     Verification::NoSuchRun => breaks.push(StateBreak::RunMissing { run: run.clone() }),
                 }
             }
-            let is_readable = !breaks.iter().any(|one| matches!(one, StateBreak::Journal { .. }));
+            // Tables that are not ours, or have triggers, cannot be derived again.
+            let is_in_the_way =
+                |one: &StateBreak| matches!(one, StateBreak::Journal { .. } | StateBreak::Schema { .. });
+            let is_readable = !breaks.iter().any(is_in_the_way);
             if is_readable {
                 breaks.extend(derived::differences(&snapshot)?);
             }
