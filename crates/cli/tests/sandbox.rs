@@ -394,3 +394,32 @@ fn root_in_a_sandbox_cannot_read_the_environment_of_escrow() {
         assert_eq!(check["output"], "0 0 0\n0 0 0", "{sandbox}: {check}");
     }
 }
+
+#[test]
+fn a_confined_command_cannot_decide_from_a_namespace_of_its_own() {
+    for sandbox in ["{limits: {files: 1024}}", "{network: loopback}", "{filesystem: {write: ['.']}}"] {
+        let desk = Desk::new();
+        let asks = "version: '1.0'\nchecks:\n  ask:\n    type: command\n    exec: echo asked\n    requires_approval: true\n";
+        let (code, asking) = desk.run(asks);
+        assert_eq!(code, Some(4));
+        let asking = asking["run"]["id"].as_str().expect("an id").to_owned();
+        let approvals = desk.escrow(&["approvals", "--output", "json"]).json();
+        let id = approvals["approvals"][0]["id"].as_str().expect("an approval").to_owned();
+        let script = indented(&format!(
+            "for escape in 'unshare -Upf --mount-proc' 'unshare -Urpf --mount-proc' 'unshare -Um' ''; do
+               $escape env -i PATH=\"$PATH\" {} --state .escrow approve {id} --no-run
+             done
+             true",
+            env!("CARGO_BIN_EXE_escrow")
+        ));
+        desk.write(
+            "confined.yaml",
+            &format!(
+                "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {sandbox}\n    exec: |\n{script}"
+            ),
+        );
+        desk.escrow(&["run", "confined.yaml"]);
+        let resumed = desk.escrow(&["resume", &asking]);
+        assert_eq!(resumed.code, Some(4), "{sandbox}: it still waits: {}", resumed.stderr);
+    }
+}

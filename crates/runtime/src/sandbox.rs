@@ -163,7 +163,12 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
         None => files::scope(),
     }
     capabilities::drop_dangerous()?;
-    syscalls::restrict(own_network)
+    // Where files are confined, the state cannot be written, and nothing can be mounted.
+    let namespaces = match files {
+        Some(_) => syscalls::Namespaces::Allowed,
+        None => syscalls::Namespaces::Refused,
+    };
+    syscalls::restrict(own_network, namespaces)
 }
 
 #[cfg(not(target_os = "linux"))]

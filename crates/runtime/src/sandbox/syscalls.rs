@@ -23,9 +23,21 @@ const NETLINK: u64 = 16;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// Whether the program may make namespaces of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Namespaces {
+    Allowed,
+    /// In one of them it could hide that it is part of a run, and then decide about runs.
+    Refused,
+}
+
 /// Must come last: setting the sandbox up needs some of these calls.
-pub(super) fn restrict(own_network: bool) -> Result<(), String> {
+pub(super) fn restrict(own_network: bool, namespaces: Namespaces) -> Result<(), String> {
     let mut filters = vec![filter(of_processes(own_network), libc::EPERM)?];
+    if namespaces == Namespaces::Refused {
+        filters.push(filter(of_namespaces(), libc::EPERM)?);
+        filters.push(filter(of_clone3(), libc::ENOSYS)?);
+    }
     if own_network {
         filters.push(filter(of_networks(), libc::EAFNOSUPPORT)?);
     }
@@ -82,6 +94,25 @@ fn of_processes(own_network: bool) -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
+/// Calls that make or enter a namespace of users, processes or mounts.
+fn of_namespaces() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    for call in [libc::SYS_unshare, libc::SYS_clone] {
+        let kinds = [libc::CLONE_NEWUSER, libc::CLONE_NEWPID, libc::CLONE_NEWNS];
+        let kinds = kinds.map(|kind| SeccompRule::new(vec![has(0, u64::from(kind.unsigned_abs()))?]));
+        add(&mut rules, call, kinds.into_iter().collect::<Result<_, _>>()?);
+    }
+    add(&mut rules, libc::SYS_setns, Vec::new());
+    Ok(rules)
+}
+
+/// Its flags lie behind a pointer. Where the kernel lacks it, libraries use `clone`.
+fn of_clone3() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    add(&mut rules, libc::SYS_clone3, Vec::new());
+    Ok(rules)
+}
+
 /// Families that a network namespace does not cover, such as the socket between a virtual machine and its host.
 fn of_networks() -> Result<Rules, seccompiler::BackendError> {
     let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
@@ -100,6 +131,10 @@ fn add(rules: &mut Rules, call: i64, refused_if: Vec<SeccompRule>) {
 
 fn is(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+}
+
+fn has(argument: u8, flag: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)
 }
 
 fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
