@@ -9,6 +9,7 @@
 //! **Invariant:** linear in what is looked at, whatever the secrets. Bytes without a secret pass unchanged.
 
 mod automaton;
+mod decoding;
 mod encodings;
 mod entering;
 pub mod fuzzed;
@@ -23,6 +24,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use automaton::Automaton;
+use decoding::Decoded;
 use encodings::Patterns;
 use stream::Cursor;
 
@@ -38,6 +40,7 @@ pub struct Redactor {
     plain: Automaton,
     wrapped: Automaton,
     hex: Automaton,
+    decoded: Decoded,
     patterns: Patterns,
     is_empty: bool,
 }
@@ -68,6 +71,7 @@ impl Redactor {
             plain: Automaton::of(&patterns.plain),
             wrapped: Automaton::of(&patterns.wrapped),
             hex: Automaton::of(&patterns.hex),
+            decoded: Decoded::of(&patterns.values),
             patterns,
         }
     }
@@ -166,7 +170,13 @@ impl Search<'_> {
         if self.redactor.is_empty || self.found {
             return;
         }
-        self.found = bytes.iter().any(|byte| self.cursor.step(self.redactor, *byte).is_some());
+        let found = &mut self.found;
+        for byte in bytes {
+            self.cursor.step(self.redactor, *byte, &mut |_, _| *found = true);
+            if *found {
+                return;
+            }
+        }
     }
 
     pub(crate) fn found(&self) -> bool {

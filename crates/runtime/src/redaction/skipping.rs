@@ -4,18 +4,30 @@
 use std::collections::VecDeque;
 
 use super::automaton::{Automaton, START, State};
+use super::decoding::Unit;
 
 /// The characters behind the cursor that may become a match, and where each of them stands.
 #[derive(Clone, Debug, Default)]
-struct Trail {
+pub(super) struct Trail {
     state: State,
     positions: VecDeque<u64>,
 }
 
 impl Trail {
+    /// Takes a character, and tells from where to where the longest match that ends with it is written.
+    pub(super) fn look(&mut self, automaton: &Automaton, unit: Unit, found: &mut impl FnMut(u64, u64)) {
+        if let Some(from) = self.advance(automaton, unit.byte, unit.from) {
+            found(from, unit.to);
+        }
+    }
+
     /// Takes a character. Gives the position at which the longest match that ends here begins.
     fn advance(&mut self, automaton: &Automaton, byte: u8, at: u64) -> Option<u64> {
         self.state = automaton.step(self.state, byte);
+        if self.state == START {
+            self.positions.clear();
+            return None;
+        }
         self.positions.push_back(at);
         let excess = self.positions.len() - automaton.length(self.state);
         self.positions.drain(..excess);
@@ -30,11 +42,11 @@ impl Trail {
         self.positions.clear();
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.state == START
     }
 
-    fn open_from(&self, automaton: &Automaton) -> Option<u64> {
+    pub(super) fn open_from(&self, automaton: &Automaton) -> Option<u64> {
         let open = automaton.depth(self.state);
         (open > 0).then(|| self.positions.get(self.positions.len() - open).copied()).flatten()
     }
@@ -85,46 +97,133 @@ impl Wrapped {
     }
 }
 
-/// Hexadecimal in lower or upper case with anything but letters and digits between: `68 75`, `68:75`, `6875 6e74`,
-/// `0x68, 0x75`, `\x68\x75`.
+/// Hexadecimal in lower or upper case with anything but digits between: `68 75`, `68:75`, `6875 6e74`, `0x68, 0x75`,
+/// `\x{68}\x{75}`, `68g75`.
+///
+/// Words and colours have digits of their own, such as the `b` of `(byte)0x68`. So it is read in two ways: with every
+/// digit, and without those of words and of colours.
 #[derive(Debug, Default)]
 pub(super) struct Hex {
+    every: Digits,
+    wordless: Digits,
+    /// Letters that may be digits, or the beginning of a word.
+    letters: Vec<Unit>,
+    inside: Inside,
+}
+
+/// What the last byte was part of, where words and colours are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    Word,
+    /// Behind the escape character of a colour.
+    Escape,
+    Colour,
+}
+
+impl Hex {
+    pub(super) fn step(
+        &mut self,
+        automaton: &Automaton,
+        byte: u8,
+        at: u64,
+        found: &mut impl FnMut(u64, u64),
+    ) {
+        let unit = Unit { byte, from: at, to: at + 1 };
+        self.every.take(automaton, unit, found);
+        self.take_without_words(automaton, unit, found);
+    }
+
+    fn take_without_words(&mut self, automaton: &Automaton, unit: Unit, found: &mut impl FnMut(u64, u64)) {
+        const ESCAPE: u8 = 0x1b;
+        let byte = unit.byte;
+        let is_prefix = self.letters.is_empty() && self.wordless.before_zero.is_some() && is_x(byte);
+        let goes_on = match self.inside {
+            Inside::Escape => byte == b'[',
+            Inside::Colour => matches!(byte, 0x20..=0x3f),
+            Inside::Word => byte.is_ascii_alphabetic(),
+            Inside::Nothing => false,
+        };
+        if goes_on || self.inside == Inside::Colour {
+            self.wordless.skip(unit.byte);
+            self.inside = match self.inside {
+                Inside::Escape => Inside::Colour,
+                Inside::Colour if !goes_on => Inside::Nothing,
+                inside => inside,
+            };
+            return;
+        }
+        self.inside = Inside::Nothing;
+        if byte.is_ascii_alphabetic() && !is_prefix {
+            self.letters.push(unit);
+            if !byte.is_ascii_hexdigit() || self.letters.len() > usize::from(SEPARATORS_MAX) {
+                // A letter by itself may as well stand between digits: `every` reads it so.
+                self.letters.drain(..).for_each(|unit| self.wordless.skip(unit.byte));
+                self.inside = Inside::Word;
+            }
+            return;
+        }
+        for unit in std::mem::take(&mut self.letters) {
+            self.wordless.take(automaton, unit, found);
+        }
+        if byte == ESCAPE {
+            self.inside = Inside::Escape;
+        }
+        self.wordless.take(automaton, unit, found);
+    }
+
+    pub(super) fn open_from(&self, automaton: &Automaton) -> Option<u64> {
+        let letters = self.letters.first().filter(|first| {
+            !self.wordless.trail.is_empty() || automaton.step(START, first.byte.to_ascii_lowercase()) != START
+        });
+        let open = [self.every.open_from(automaton), self.wordless.open_from(automaton)];
+        open.into_iter().flatten().chain(letters.map(|unit| unit.from)).min()
+    }
+}
+
+fn is_x(byte: u8) -> bool {
+    byte.eq_ignore_ascii_case(&b'x')
+}
+
+/// Digits, with something between them.
+#[derive(Debug, Default)]
+struct Digits {
     trail: Trail,
     /// The trail before the last digit, when that was a `0`: with an `x` behind it, it was only a prefix.
     before_zero: Option<Trail>,
     separators: u8,
 }
 
-/// How many characters may stand between two digits.
-const SEPARATORS_MAX: u8 = 8;
+/// How many bytes may stand between two digits.
+const SEPARATORS_MAX: u8 = 32;
 
-impl Hex {
-    pub(super) fn step(&mut self, automaton: &Automaton, byte: u8, at: u64) -> Option<u64> {
-        if byte.is_ascii_hexdigit() {
-            self.separators = 0;
-            self.before_zero = (byte == b'0').then(|| self.trail.clone());
-            return self.trail.advance(automaton, byte.to_ascii_lowercase(), at);
+impl Digits {
+    fn take(&mut self, automaton: &Automaton, unit: Unit, found: &mut impl FnMut(u64, u64)) {
+        let byte = unit.byte;
+        if !byte.is_ascii_hexdigit() {
+            return self.skip(byte);
         }
-        let before_zero = self.before_zero.take();
-        if self.trail.is_empty() && before_zero.is_none() {
-            return None;
-        }
-        self.separators = self.separators.saturating_add(1);
-        match (byte, before_zero) {
-            (b'x' | b'X', Some(before)) => self.trail = before,
-            // As in `\x68`.
-            (b'x' | b'X', None) if self.separators == 2 => {}
-            _ if self.separators <= SEPARATORS_MAX
-                && (byte.is_ascii_punctuation() || byte.is_ascii_whitespace()) => {}
-            _ => {
-                self.trail.reset();
-                self.separators = 0;
-            }
-        }
-        None
+        self.separators = 0;
+        self.before_zero = (byte == b'0').then(|| self.trail.clone());
+        self.trail.look(automaton, Unit { byte: byte.to_ascii_lowercase(), ..unit }, found);
     }
 
-    pub(super) fn open_from(&self, automaton: &Automaton) -> Option<u64> {
+    /// Takes what stands between digits.
+    fn skip(&mut self, byte: u8) {
+        match self.before_zero.take() {
+            Some(before) if is_x(byte) => self.trail = before,
+            _ if self.trail.is_empty() => return,
+            _ => {}
+        }
+        self.separators = self.separators.saturating_add(1);
+        if self.separators > SEPARATORS_MAX {
+            self.trail.reset();
+            self.separators = 0;
+        }
+    }
+
+    fn open_from(&self, automaton: &Automaton) -> Option<u64> {
         let before = self.before_zero.as_ref().and_then(|before| before.open_from(automaton));
         [self.trail.open_from(automaton), before].into_iter().flatten().min()
     }

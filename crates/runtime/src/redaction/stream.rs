@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::automaton::{START, State};
+use super::decoding::Views;
 use super::skipping::{Hex, Wrapped};
 use super::{REDACTED, Redactor};
 
@@ -22,31 +23,45 @@ pub(super) struct Cursor {
     plain: State,
     wrapped: Wrapped,
     hex: Hex,
+    views: Views,
 }
 
 impl Cursor {
     pub(super) fn start() -> Cursor {
-        Cursor { taken: 0, plain: START, wrapped: Wrapped::default(), hex: Hex::default() }
+        Cursor {
+            taken: 0,
+            plain: START,
+            wrapped: Wrapped::default(),
+            hex: Hex::default(),
+            views: Views::default(),
+        }
     }
 
-    /// Takes a byte. Gives the position at which the longest match that ends here begins.
-    pub(super) fn step(&mut self, redactor: &Redactor, byte: u8) -> Option<u64> {
+    /// Takes a byte, and tells from where to where there are matches. Most end here; one whose last byte could have been
+    /// the beginning of an escape is known a few bytes later.
+    pub(super) fn step(&mut self, redactor: &Redactor, byte: u8, found: &mut impl FnMut(u64, u64)) {
         let at = self.taken;
         self.taken += 1;
         self.plain = redactor.plain.step(self.plain, byte);
-        let plain = match redactor.plain.longest(self.plain) {
-            0 => None,
-            length => Some(self.taken - length as u64),
-        };
-        let wrapped = self.wrapped.step(&redactor.wrapped, byte, at);
-        let hex = self.hex.step(&redactor.hex, byte, at);
-        [plain, wrapped, hex].into_iter().flatten().min()
+        match redactor.plain.longest(self.plain) {
+            0 => {}
+            length => found(self.taken - length as u64, self.taken),
+        }
+        if let Some(start) = self.wrapped.step(&redactor.wrapped, byte, at) {
+            found(start, self.taken);
+        }
+        self.hex.step(&redactor.hex, byte, at, found);
+        self.views.step(&redactor.decoded, byte, at, found);
     }
 
     /// The position of the first byte that may still become part of a match.
     fn open_from(&self, redactor: &Redactor) -> u64 {
         let plain = self.taken - redactor.plain.depth(self.plain) as u64;
-        let skipping = [self.wrapped.open_from(&redactor.wrapped), self.hex.open_from(&redactor.hex)];
+        let skipping = [
+            self.wrapped.open_from(&redactor.wrapped),
+            self.hex.open_from(&redactor.hex),
+            self.views.open_from(&redactor.decoded),
+        ];
         skipping.into_iter().flatten().fold(plain, u64::min)
     }
 }
@@ -55,7 +70,8 @@ impl Cursor {
 #[derive(Debug)]
 pub(crate) struct Stream {
     redactor: Arc<Redactor>,
-    cursor: Cursor,
+    /// In a box, because a stream is part of the future of every command.
+    cursor: Box<Cursor>,
     held: Vec<u8>,
     /// The position of the first byte that is held.
     held_from: u64,
@@ -70,7 +86,7 @@ impl Stream {
     pub(crate) fn new(redactor: Arc<Redactor>) -> Stream {
         Stream {
             redactor,
-            cursor: Cursor::start(),
+            cursor: Box::new(Cursor::start()),
             held: Vec::new(),
             held_from: 0,
             covered: 0,
@@ -86,10 +102,13 @@ impl Stream {
             return;
         }
         self.held.reserve(piece.len());
+        let redactor = Arc::clone(&self.redactor);
+        let mut found = Vec::new();
         for byte in piece {
             self.held.push(*byte);
-            if let Some(start) = self.cursor.step(&self.redactor, *byte) {
-                self.found(self.place_of(start));
+            self.cursor.step(&redactor, *byte, &mut |start, end| found.push((start, end)));
+            for (start, end) in found.drain(..) {
+                self.found(self.place_of(start), self.place_of(end));
             }
         }
         let keep_from = self.place_of(self.cursor.open_from(&self.redactor));
@@ -104,7 +123,7 @@ impl Stream {
     /// Gives out what is left. Nothing more may come.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         self.give(self.held.len(), out);
-        self.cursor = Cursor::start();
+        *self.cursor = Cursor::start();
         self.held_from = 0;
     }
 
@@ -113,17 +132,23 @@ impl Stream {
         usize::try_from(position.saturating_sub(self.held_from)).unwrap_or(usize::MAX).min(self.held.len())
     }
 
-    /// A match from `start` to the end of what is held.
-    fn found(&mut self, mut start: usize) {
+    /// A match. It becomes one with those that it overlaps.
+    fn found(&mut self, mut start: usize, mut end: usize) {
         self.has_redacted = true;
-        while let Some((first, _)) = self.matches.pop_if(|(_, end)| *end > start) {
-            start = start.min(first);
+        let mut later = Vec::new();
+        while let Some((first, last)) = self.matches.pop_if(|(_, last)| *last > start) {
+            if first >= end {
+                later.push((first, last));
+            } else {
+                (start, end) = (start.min(first), end.max(last));
+            }
         }
         if start < self.covered {
-            self.covered = self.held.len();
+            self.covered = self.covered.max(end);
         } else {
-            self.matches.push((start, self.held.len()));
+            self.matches.push((start, end));
         }
+        self.matches.extend(later.into_iter().rev());
     }
 
     fn give(&mut self, until: usize, out: &mut Vec<u8>) {

@@ -50,6 +50,50 @@ fn references_of_html_may_have_zeros_in_front() {
 }
 
 #[test]
+fn any_character_may_be_escaped() {
+    let value = "a=b+c'd\"e&f<g-h~i(j ü🙂k";
+    let redactor = redactor(&[value]);
+    let json = |one: char| {
+        let mut units = [0; 2];
+        one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04X}")).collect::<String>()
+    };
+    let plain_json = |one: char| if one == '"' { "\\\"".to_owned() } else { one.to_string() };
+    let percent = |one: char| one.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+    let html = |one: char| format!("&#X{:07x};", u32::from(one));
+    let plain_html = |one: char| if one == '&' { "&amp;".to_owned() } else { one.to_string() };
+    for subset in 0..1_u32 << value.chars().count().min(12) {
+        let spelt = |escaped: &dyn Fn(char) -> String, plain: &dyn Fn(char) -> String| -> String {
+            let places = value.chars().enumerate();
+            places
+                .map(|(place, one)| if subset >> (place % 12) & 1 == 1 { escaped(one) } else { plain(one) })
+                .collect()
+        };
+        let once = spelt(&json, &plain_json);
+        let twice = once.replace('\\', "\\\\").replace('"', "\\\"");
+        let percent = spelt(&percent, &|one| one.to_string());
+        for text in [once, twice, percent, spelt(&html, &plain_html)] {
+            assert_eq!(whole(&redactor, &text), "***", "{text}");
+        }
+    }
+}
+
+#[test]
+fn only_what_is_written_for_a_secret_is_taken_out() {
+    let redactor = redactor(&["rate=50%", "cut&", "back\\slash\\"]);
+    for (text, expected) in [
+        ("rate=50% off", "*** off"),
+        ("rate%3D50% off", "*** off"),
+        ("rate%3d50%25 off", "*** off"),
+        ("cut&paste", "***paste"),
+        ("c&#117;t& paste", "*** paste"),
+        ("back\\slash\\!", "***!"),
+        ("back\\\\slash\\\\ n", "*** n"),
+    ] {
+        assert_eq!(whole(&redactor, text), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_secret_becomes_three_stars() {
     let redactor = redactor(&["hunter2", "it's \"mine\""]);
     for (text, expected) in [
@@ -70,7 +114,19 @@ fn a_secret_becomes_three_stars() {
         ("0000000 7568 746e 7265 0032", "0000000 *** 0032"),
         ("  0x68, 0x75, 0x6e, 0x74,\n  0x65, 0x72, 0x32", "  0x***"),
         ("\\x68\\x75\\x6e\\x74\\x65\\x72\\x32", "\\x***"),
-        ("68g75 6e 74 65g72 32", "68g75 6e 74 65g72 32"),
+        ("68g75 6e 74 65g72 32", "***"),
+        ("\\x{68}\\x{75}\\x{6e}\\x{74}\\x{65}\\x{72}\\x{32}", "\\x{***}"),
+        ("(byte)0x68, (byte)0x75, (byte)0x6e, (byte)0x74, (byte)0x65, (byte)0x72, (byte)0x32", "(byte)0x***"),
+        ("68ü75ü6eü74ü65ü72ü32", "***"),
+        ("\u{1b}[31m68\u{1b}[0m\u{1b}[32m75\u{1b}[0m6e 74 65 72 32", "\u{1b}[31m***"),
+        ("68                    75 6e 74 65 72 32", "***"),
+        ("&#X68;&#0000117;&#x00006E;&#116;er2", "***"),
+        ("hunter\\u0032", "***"),
+        ("\\u0068unter2", "***"),
+        ("\\\\u0068unte\\\\u00722", "***"),
+        ("h%75nter%32", "***"),
+        ("hunter%3", "hunter%3"),
+        ("hunter\\u003", "hunter\\u003"),
         ("  aHVu\n  dGVy\n\tMg==", "  ***"),
         ("&#104;&#117;&#110;&#116;&#101;&#114;&#50;", "***"),
         ("\\u0068\\u0075\\u006e\\u0074\\u0065\\u0072\\u0032", "***"),
