@@ -192,12 +192,18 @@ impl<'s> Reading<'s> {
             keys.contains_key("unevaluatedProperties") || keys.contains_key("unevaluatedItems");
         for (key, value) in keys {
             let at = format!("{pointer}/{}", escaped(key));
-            self.keyword(id, key, value, &Place { resource, pointer: &at, depth: depth + 1 })?;
+            self.keyword(id, key, value, &SchemaLocation { resource, pointer: &at, depth: depth + 1 })?;
         }
         Ok(id)
     }
 
-    fn keyword(&mut self, id: NodeId, key: &str, value: &'s Value, at: &Place<'_>) -> Result<(), String> {
+    fn keyword(
+        &mut self,
+        id: NodeId,
+        key: &str,
+        value: &'s Value,
+        at: &SchemaLocation<'_>,
+    ) -> Result<(), String> {
         match key {
             _ if ONE_IN_PLACE.contains(&key) => {
                 let next = self.node(value, at.resource, at.pointer, at.depth)?;
@@ -248,7 +254,7 @@ impl<'s> Reading<'s> {
         Ok(())
     }
 
-    fn list(&mut self, value: &'s Value, at: &Place<'_>) -> Result<Vec<NodeId>, String> {
+    fn list(&mut self, value: &'s Value, at: &SchemaLocation<'_>) -> Result<Vec<NodeId>, String> {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
         let items = items.iter().enumerate();
         items
@@ -256,7 +262,7 @@ impl<'s> Reading<'s> {
             .collect()
     }
 
-    fn map(&mut self, value: &'s Value, at: &Place<'_>) -> Result<BTreeMap<String, NodeId>, String> {
+    fn map(&mut self, value: &'s Value, at: &SchemaLocation<'_>) -> Result<BTreeMap<String, NodeId>, String> {
         let mut found = BTreeMap::new();
         for (key, item) in value.as_object().into_iter().flatten() {
             // `dependencies` also has lists of names.
@@ -322,7 +328,7 @@ impl<'s> Reading<'s> {
     }
 }
 
-struct Place<'a> {
+struct SchemaLocation<'a> {
     resource: &'a str,
     pointer: &'a str,
     depth: usize,

@@ -31,14 +31,14 @@ pub(super) enum TooMuch {
 /// The steps that judging the value takes at most.
 pub(super) fn steps(graph: &Graph, value: &Value) -> Result<u64, TooMuch> {
     let mut estimate = Estimate { graph, known: BTreeMap::new(), left: STEPS_MAX };
-    estimate.of(ROOT, value, 0, Kept::InPlace)
+    estimate.of(ROOT, value, 0, Address::Stable)
 }
 
 /// Whether a value stays at its address until the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    InPlace,
-    ForNow,
+enum Address {
+    Stable,
+    Temporary,
 }
 
 struct Estimate<'g> {
@@ -50,20 +50,21 @@ struct Estimate<'g> {
 }
 
 impl Estimate<'_> {
-    fn of(&mut self, id: NodeId, value: &Value, level: u32, kept: Kept) -> Result<u64, TooMuch> {
+    fn of(&mut self, id: NodeId, value: &Value, level: u32, address: Address) -> Result<u64, TooMuch> {
         self.left = self.left.checked_sub(1).ok_or(TooMuch::Steps)?;
         if level >= LEVELS_MAX {
             return Err(TooMuch::Levels);
         }
         let graph = self.graph;
         let node = graph.node(id);
-        let key = (node.is_shared && kept == Kept::InPlace).then(|| (id, std::ptr::from_ref(value) as usize));
+        let key =
+            (node.is_shared && address == Address::Stable).then(|| (id, std::ptr::from_ref(value) as usize));
         if let Some(known) = key.and_then(|key| self.known.get(&key)) {
             return Ok(*known);
         }
         let mut again = 0;
         for &next in &node.in_place {
-            again = sum(again, self.of(next, value, level + 1, kept)?)?;
+            again = sum(again, self.of(next, value, level + 1, address)?)?;
         }
         let mut total = node.keywords + self.looking_at(value, node.compares || node.is_dialect)?;
         if node.is_dialect {
@@ -75,25 +76,25 @@ impl Estimate<'_> {
                     if let Some(names) = node.names {
                         total = sum(
                             total,
-                            self.of(names, &Value::String(name.clone()), level + 1, Kept::ForNow)?,
+                            self.of(names, &Value::String(name.clone()), level + 1, Address::Temporary)?,
                         )?;
                     }
                     let declared = node.properties.get(name);
                     for &next in declared.into_iter().chain(&node.members) {
-                        total = sum(total, self.of(next, member, level + 1, kept)?)?;
+                        total = sum(total, self.of(next, member, level + 1, address)?)?;
                     }
                     for &next in node.other_members.iter().filter(|_| declared.is_none()) {
-                        again = sum(again, self.of(next, member, level + 1, kept)?)?;
+                        again = sum(again, self.of(next, member, level + 1, address)?)?;
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     for &next in node.prefix.get(index).into_iter().chain(&node.items) {
-                        total = sum(total, self.of(next, item, level + 1, kept)?)?;
+                        total = sum(total, self.of(next, item, level + 1, address)?)?;
                     }
                     for &next in node.other_items.iter().filter(|_| index >= node.prefix.len()) {
-                        again = sum(again, self.of(next, item, level + 1, kept)?)?;
+                        again = sum(again, self.of(next, item, level + 1, address)?)?;
                     }
                 }
             }
