@@ -866,3 +866,59 @@ fn a_second_terminal_line_is_a_fault() {
         assert!(message.contains("2 terminal lines"), "{message}");
     }
 }
+
+#[test]
+fn a_model_cannot_be_an_option_of_the_program() {
+    let agents = Agents::claude(MODEL);
+    let playbook = "
+inputs: { model: { default: opus } }
+checks: { main: { type: ai, harness: claude, model: '{{ inputs.model }}', prompt: p } }
+";
+    let document = agents.run_with(playbook, &["--input", "model=--dangerously-skip-permissions"]);
+    let (code, message) = issue(&document);
+    assert_eq!(code, "ai/request", "{document:#}");
+    assert!(message.contains("begins with `-`"), "{message}");
+    agents
+        .desk
+        .write("playbook.yaml", "checks: { main: { type: ai, harness: claude, model: -x, prompt: p } }");
+    let done = agents.escrow(&["check", "playbook.yaml"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("begins with `-`"), "{}", done.stderr);
+}
+
+#[test]
+fn links_in_its_home_lead_neither_writes_nor_removals_elsewhere() {
+    let body = r#"say hello
+        if [ -z "$resumed" ]; then
+          rm -rf "$HOME/hooks/receipts"; ln -s "$PLACE/data" "$HOME/hooks/receipts"
+          rm -rf "$CLAUDE_CONFIG_DIR"; ln -s "$PLACE/config" "$CLAUDE_CONFIG_DIR"
+          find "$HOME" -maxdepth 2 -name '*.json' -type f | while read -r file; do
+            rm -f "$file"; ln -s "$PLACE/config/precious" "$file"
+          done
+        else
+          echo fine > "$ESCROW_ARTIFACTS/review.md"
+        fi
+        result Done."#;
+    let agents = Agents::claude(body);
+    let project = agents.desk.path().canonicalize().expect("it is there").display().to_string();
+    agents.desk.write("data/one.json", "{}");
+    agents.desk.write("config/precious", "keep me");
+    let playbook =
+        REVIEW.replace("repair: 0", &format!("repair: 1, permission: read, env: {{ PLACE: '{project}' }}"));
+    let document = agents.run(&playbook);
+    assert!(["run.completed.ok", "run.failed.check_failed"].contains(&reason(&document)), "{document:#}");
+    assert_eq!(agents.desk.read("data/one.json"), "{}");
+    assert_eq!(agents.desk.read("config/precious"), "keep me");
+    let left: Vec<_> = fs::read_dir(agents.desk.path().join("config")).expect("it is there").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn figures_that_do_not_fit_count_as_spent() {
+    let agents = Agents::claude(
+        r#"say hello; line '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"x","session_id":"'$id'","modelUsage":{"m":{"inputTokens":18446744073709551615,"outputTokens":18446744073709551615}}}'"#,
+    );
+    let document =
+        agents.run("checks: { main: { type: ai, harness: claude, prompt: p, budget: { tokens: 100 } } }");
+    assert_eq!(reason(&document), "run.failed.budget_exhausted", "{document:#}");
+}

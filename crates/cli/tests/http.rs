@@ -410,6 +410,15 @@ fn a_server_that_does_not_answer_is_given_up() {
 }
 
 #[test]
+fn a_server_that_answers_byte_by_byte_is_given_up_as_a_whole() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::Drip]);
+    let (code, document) = run(&desk, &server, "url: SERVER\ntimeout: 500ms");
+    assert_eq!((code, issue(&document)), (Some(1), "http/timeout"), "{document:#}");
+    assert_eq!(document["checks"]["call"]["result"]["request"]["method"], "GET");
+}
+
+#[test]
 fn redirects_are_followed_only_when_asked_for() {
     let desk = Desk::new();
     let serve = |got: &Received| match got.path.as_str() {

@@ -26,6 +26,18 @@ pub struct HarnessFacts {
 }
 
 impl HarnessFacts {
+    /// Why a text cannot name a model. It is an argument of a program, and must not be taken for one of its options.
+    pub fn problem_of_model(name: &str) -> Option<&'static str> {
+        const BYTES_MAX: usize = 256;
+        if name.starts_with('-') {
+            return Some("begins with `-`, as options of a program do");
+        }
+        if name.chars().any(char::is_control) {
+            return Some("contains a control character");
+        }
+        (name.len() > BYTES_MAX).then_some("is longer than 256 bytes")
+    }
+
     /// Whether two names may stand for one model, as far as names tell: letter case, the date or `-latest` at the end, the
     /// vendor in front and a variant in brackets do not make another model, and an alias is any model of its family.
     pub fn may_be_same_model(&self, one: &str, other: &str) -> bool {

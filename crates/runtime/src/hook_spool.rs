@@ -13,6 +13,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,9 +30,11 @@ use escrow_protocol::vocabulary::{
     FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass,
 };
 use escrow_store::ReceiptLedger;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, open, openat, renameat, unlinkat};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::beneath;
 use crate::entropy::{now_ms, random_u64};
 use crate::inspection::{Depth, inspect};
 use crate::private_files::{create_directory, create_file};
@@ -161,32 +164,38 @@ impl HookSpool {
 
     /// Leaves a receipt. Files sort by the time at which they were left.
     pub fn leave(&self, receipt: &LifecycleReceipt) -> io::Result<()> {
-        let folder = self.0.join("receipts");
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("{:024}-{:016x}", since.as_nanos(), random_u64()?);
-        let new = folder.join(format!("{name}.new"));
-        let mut file = match create_file(&new) {
+        let folder = match self.receipts() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                create_directory(&folder)?;
-                create_file(&new)?
+                create_directory(&self.0.join("receipts"))?;
+                self.receipts()?
             }
-            file => file?,
+            folder => folder?,
         };
-        file.write_all(&serde_json::to_vec(receipt)?)?;
-        fs::rename(&new, folder.join(format!("{name}.json")))
+        let new = format!("{name}.new");
+        beneath::create_in(&folder, new.as_ref())?.write_all(&serde_json::to_vec(receipt)?)?;
+        Ok(renameat(&folder, new, &folder, format!("{name}.json"))?)
+    }
+
+    /// The directory of the receipts. The harness can write beside it, so no link is followed to it.
+    fn receipts(&self) -> io::Result<OwnedFd> {
+        let (Some(above), Some(name)) = (self.0.parent(), self.0.file_name().and_then(|name| name.to_str()))
+        else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the spool has no name"));
+        };
+        beneath::open_directory(above, &[name, "receipts"])
     }
 
     /// Moves the receipts into the ledger, in order. `run` is the run of the attempt; outside a run, receipts keep theirs.
     pub fn collect(&self, run: Option<&str>, ledger: &mut dyn Ledger) -> Result<Collected, LedgerError> {
         let mut collected = Collected::default();
-        let mut files: Vec<PathBuf> = match fs::read_dir(self.0.join("receipts")) {
-            Ok(entries) => entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect(),
-            Err(_) => return Ok(collected),
-        };
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+        let Ok(folder) = self.receipts() else { return Ok(collected) };
+        let mut files: Vec<String> = names_in(&folder).collect();
+        files.retain(|file| file.ends_with(".json"));
         files.sort();
         for file in files.iter().take(RECEIPTS_MAX) {
-            let receipt = match read_text(file, RECEIPT_BYTES_MAX)
+            let receipt = match read_text_in(&folder, file, RECEIPT_BYTES_MAX)
                 .map_err(|error| error.to_string())
                 .and_then(|text| read(&text))
             {
@@ -206,19 +215,19 @@ impl HookSpool {
                 },
                 ledger,
             )?;
-            let _ = fs::remove_file(file);
+            let _ = unlinkat(&folder, file, AtFlags::empty());
         }
         Ok(collected)
     }
 
     /// Whether enough receipts are there to be taken in.
     pub fn has_many(&self) -> bool {
-        fs::read_dir(self.0.join("receipts")).is_ok_and(|entries| entries.count() >= RECEIPTS_MANY)
+        self.receipts().is_ok_and(|folder| names_in(&folder).count() >= RECEIPTS_MANY)
     }
 
     /// Whether no receipt is there.
     pub fn is_empty(&self) -> bool {
-        fs::read_dir(self.0.join("receipts")).map_or(true, |mut entries| entries.next().is_none())
+        self.receipts().map_or(true, |folder| names_in(&folder).next().is_none())
     }
 
     fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
@@ -397,11 +406,26 @@ impl FileIdentity {
     }
 }
 
+/// The names of what lies in a directory.
+fn names_in(folder: &OwnedFd) -> impl Iterator<Item = String> {
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    names.filter(|name| name != "." && name != "..")
+}
+
 /// A plain file of a limited size. Links are not followed.
 fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
-    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = open(path, flags, Mode::empty())?;
+    text_of(open(path, READ, Mode::empty())?, bytes_max)
+}
+
+/// The same in an open directory.
+fn read_text_in(folder: &OwnedFd, name: &str, bytes_max: u64) -> io::Result<String> {
+    text_of(openat(folder, name, READ, Mode::empty())?, bytes_max)
+}
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+fn text_of(file: OwnedFd, bytes_max: u64) -> io::Result<String> {
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a plain file"));
     }

@@ -14,6 +14,7 @@
 //! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
 mod actor;
+mod beneath;
 mod cancellation;
 mod catalog;
 mod entropy;

@@ -46,6 +46,8 @@ pub(crate) enum Says {
     },
     /// The connection ends without a byte.
     Cut,
+    /// A byte of the body now and then, and never all of them.
+    Drip,
     /// Nothing, for as long as the test lasts.
     Nothing,
 }
@@ -173,6 +175,12 @@ fn serve(stream: &mut dyn ReadWrite, raw: &TcpStream, kept: &Mutex<Vec<Received>
             let _ = stream.flush();
         }
         Says::Cut => {}
+        Says::Drip => {
+            let _ = stream.write_all(b"HTTP/1.1 200 Told\r\nContent-Length: 100000\r\n\r\n");
+            while stream.write_all(b"x").and_then(|()| stream.flush()).is_ok() {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
         Says::Nothing => loop {
             std::thread::park();
         },

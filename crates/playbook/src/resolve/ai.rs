@@ -34,6 +34,13 @@ pub(super) fn resolve(
             check_budget(draft, &harness, found);
             check_login(draft, &harness, found);
         }
+        if let Model::Named(name) = model_of(draft)
+            && let Some(problem) = HarnessFacts::problem_of_model(name)
+        {
+            let message = format!("`model` {problem}");
+            let help = "name a model as the harness does";
+            found.push(Problem::new("E0108", draft.span_of("model"), message).label("no model").help(help));
+        }
         check_independence(drafts, index, references, found);
         check_conversation(drafts, index, graph, found);
     }

@@ -11,8 +11,9 @@ use escrow_model::{FaultCode, ProviderFault};
 use super::super::Attempt;
 use super::super::places::absolute;
 use super::task::{Resumed, Task};
+use crate::beneath;
 use crate::entropy::random_bytes;
-use crate::private_files::{create_directory, create_file};
+use crate::private_files::create_directory;
 
 pub(super) struct PrivateHome {
     path: PathBuf,
@@ -89,11 +90,9 @@ impl PrivateHome {
     }
 
     pub(super) fn write(&self, files: &[PrivateFile]) -> io::Result<()> {
+        // An earlier attempt of the conversation could write here, and may have left links.
         for file in files {
-            if let Some(parent) = file.path.parent() {
-                create_directory(parent)?;
-            }
-            create_file(&file.path)?.write_all(file.contents.as_bytes())?;
+            beneath::create_file(&self.path, &file.path)?.write_all(file.contents.as_bytes())?;
         }
         Ok(())
     }

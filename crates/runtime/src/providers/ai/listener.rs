@@ -115,7 +115,7 @@ impl<'a> Listener<'a> {
             Progress::Turn(count) => over("turns", *count, turns),
             Progress::Tokens { input, output } => {
                 let (before_in, before_out) = self.tokens_before();
-                let spent = input.saturating_sub(before_in) + output.saturating_sub(before_out);
+                let spent = input.saturating_sub(before_in).saturating_add(output.saturating_sub(before_out));
                 over("tokens", spent, tokens)
             }
             Progress::Cost(cost) => over_usd(*cost, usd),

@@ -16,13 +16,16 @@ use std::os::unix::fs::MetadataExt;
 use super::super::Attempt;
 use super::home::PrivateHome;
 use super::task::Task;
-use crate::private_files::{create_directory, create_file};
+use crate::beneath;
+use crate::private_files::create_file;
 
 /// A login that is lent, or nothing.
 pub(super) enum LentLogin {
     None,
     Lent {
         source: PathBuf,
+        /// The private home, which the harness can write to.
+        home: PathBuf,
         target: PathBuf,
         contents: Vec<u8>,
         /// Held until the login was given back.
@@ -83,15 +86,18 @@ impl LentLogin {
             }
         };
         let contents = read(&source).map_err(|error| missing(&error))?;
-        write(&target, &contents).map_err(|error| missing(&error))?;
-        Ok(LentLogin::Lent { source, target, contents, _lock: lock })
+        let home = home.path().to_owned();
+        beneath::create_file(&home, &target)
+            .and_then(|mut file| file.write_all(&contents))
+            .map_err(|error| missing(&error))?;
+        Ok(LentLogin::Lent { source, home, target, contents, _lock: lock })
     }
 
     /// Takes the login back. A login that the harness renewed replaces that of the user.
     pub(super) fn give_back(self) -> io::Result<()> {
-        let LentLogin::Lent { source, target, contents, _lock: lock } = self else { return Ok(()) };
-        let returned = read(&target);
-        let _ = fs::remove_file(&target);
+        let LentLogin::Lent { source, home, target, contents, _lock: lock } = self else { return Ok(()) };
+        let returned = beneath::read_file(&home, &target, BYTES_MAX);
+        let _ = beneath::remove_file(&home, &target);
         match returned {
             Ok(returned) if returned != contents && is_whole(&returned) => replace(&source, &returned)?,
             Ok(_) | Err(_) => {}
@@ -123,13 +129,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(file, BYTES_MAX), &mut contents)?;
     Ok(contents)
-}
-
-fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        create_directory(parent)?;
-    }
-    create_file(path)?.write_all(contents)
 }
 
 /// Replaces the file that a path leads to, keeping its mode.

@@ -1,7 +1,7 @@
 //! What the harness is asked to do, read from the rendered request.
 
 use escrow_harness::{Auth, CommandLine, Harness, Order, Permission, Unsupported};
-use escrow_model::{Budget, FaultCode, Known, ProviderFault, Request, Sandbox};
+use escrow_model::{Budget, FaultCode, HarnessFacts, Known, ProviderFault, Request, Sandbox};
 use serde_json::Value;
 
 use super::super::Attempt;
@@ -63,6 +63,11 @@ impl<'r> Task<'r> {
             ),
             None => None,
         };
+        // A template may have rendered to nothing: the harness chooses.
+        let model = word("model").map(str::trim).filter(|model| !model.is_empty());
+        if let Some(problem) = model.and_then(HarnessFacts::problem_of_model) {
+            return Err(malformed(&format!("`model` {problem}")));
+        }
         let judged = match request.fields.get("not_same_as") {
             Some(judged) => Some(
                 serde_json::from_value(judged.clone())
@@ -73,8 +78,7 @@ impl<'r> Task<'r> {
         Ok(Task {
             harness,
             prompt: word("prompt").ok_or_else(|| malformed("`prompt` is missing"))?,
-            // A template may have rendered to nothing: the harness chooses.
-            model: word("model").map(str::trim).filter(|model| !model.is_empty()),
+            model,
             permission: match word("permission") {
                 Some("full") => Permission::Full,
                 Some("edit") => Permission::Edit,

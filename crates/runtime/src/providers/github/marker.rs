@@ -1,8 +1,9 @@
 //! Hidden markers in what Escrow writes on GitHub, by which it finds it again.
 
-/// The text with the effect key in an HTML comment, which GitHub does not show.
+/// The text with the effect key in an HTML comment, which GitHub does not show. A marker in the text itself, which an agent
+/// may have written, is made unreadable: it would make another effect look done.
 pub(super) fn signed(body: &str, key: &str) -> String {
-    format!("{body}\n\n{}", of_effect(key))
+    format!("{}\n\n{}", body.replace("<!-- escrow:", "<!-- escrow :"), of_effect(key))
 }
 
 pub(super) fn of_effect(key: &str) -> String {

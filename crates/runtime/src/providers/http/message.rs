@@ -1,7 +1,9 @@
 //! From a rendered request to what is sent: secrets are put in their places here, after the intent was journaled.
 
 use std::fs;
-use std::path::Path;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -184,16 +186,27 @@ fn file(attempt: &Attempt, path: &str) -> Result<Vec<u8>, ProviderFault> {
         .into_iter()
         .find_map(|folder| beneath(folder, path))
         .ok_or_else(|| unreadable("it is not in the directory of the run, nor in its artifacts".into()))?;
+    let state = "it belongs to the state of Escrow, which holds other runs and their secrets";
     if is_of_state(attempt, &found) {
-        return Err(unreadable(
-            "it belongs to the state of Escrow, which holds other runs and their secrets".into(),
-        ));
+        return Err(unreadable(state.into()));
     }
-    let length = fs::metadata(&found).map_err(|error| unreadable(error.to_string()))?.len();
+    let file = fs::File::open(&found).map_err(|error| unreadable(error.to_string()))?;
+    // Whoever can write there may have put a link in its place since.
+    if where_is(&file).is_some_and(|opened| opened != found) {
+        return Err(unreadable("it was replaced at the same moment".into()));
+    }
+    let length = file.metadata().map_err(|error| unreadable(error.to_string()))?.len();
     if length > FILE_BYTES_MAX {
         return Err(unreadable("it is larger than 256 MiB".into()));
     }
-    fs::read(&found).map_err(|error| unreadable(error.to_string()))
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// The path of an open file, where the system tells it.
+fn where_is(file: &fs::File) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
 /// Whether a file lies in a state directory. The artifacts of the run may, and are no state.
@@ -205,7 +218,7 @@ fn is_of_state(attempt: &Attempt, file: &Path) -> bool {
         || attempt.state.canonicalize().is_ok_and(|state| file.starts_with(state))
 }
 
-fn beneath(folder: &Path, path: &str) -> Option<std::path::PathBuf> {
+fn beneath(folder: &Path, path: &str) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let found = folder.join(path).canonicalize().ok()?;
     (found.starts_with(&folder) && found.is_file()).then_some(found)
