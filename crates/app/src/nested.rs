@@ -378,6 +378,15 @@ impl Nesting {
         Ok(Some(replayed.map_err(|error| failed(&error))?))
     }
 
+    /// Whether another nested run may have had effects with the same keys: one of an earlier attempt, or one of another
+    /// run with the same `effect_key`, here or further out.
+    fn shares_origin(&self) -> bool {
+        let NestRequest { parent, parent_plan, check, failed_before, .. } = &self.request;
+        let is_named = parent_plan.find(check).is_some_and(|check| parent_plan.check(check).effect_key.is_some());
+        let is_shared_outside = parent.effect_origin.as_ref().is_some_and(|origin| origin.shared);
+        failed_before.is_some() || is_named || is_shared_outside
+    }
+
     /// Where the nested run works: where its parent does, or in `dir`.
     fn directory(&self) -> Result<String, NestError> {
         let parent = &self.request.parent.directory;
@@ -436,7 +445,7 @@ impl Nesting {
             again: Vec::new(),
             effect_origin: Some(EffectOrigin {
                 key: request.idempotency_key.clone(),
-                successor: self.request.failed_before.is_some(),
+                shared: self.shares_origin(),
             }),
             file: Some(file),
             directory,

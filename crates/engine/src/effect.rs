@@ -210,10 +210,19 @@ impl Run {
         tells.then(|| EffectIntent {
             key,
             generation,
-            digest: digest(request),
+            digest: digest(request, &self.nested_digests(check)),
             scope: self.scope_steps(check, scope),
             takes_over: None,
         })
+    }
+
+    /// The playbooks that a nested run can reach. They are part of what the check does: under the same key, edited ones
+    /// are another request.
+    fn nested_digests(&self, check: CheckIndex) -> Vec<&str> {
+        let plan = &self.state.plan;
+        let file = plan.check(check).nested_name().and_then(|name| plan.nested.names.get(name));
+        let reachable = file.map(|file| plan.nested.reachable(file)).unwrap_or_default();
+        reachable.into_iter().map(|(_, nested)| nested.sha256.as_str()).collect()
     }
 
     fn scope_steps(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopeStep> {
@@ -475,8 +484,11 @@ pub(crate) fn idempotency_key(effect_key: &str) -> String {
 
 /// What is asked of the provider, without what may differ from one run to the next: the directory, and the variables
 /// that a process inherits. Variables that earlier checks handed over are part of it.
-fn digest(request: &Request) -> String {
+fn digest(request: &Request, nested: &[&str]) -> String {
     let Request { provider, fields, env, handed_env, item, .. } = request;
-    let text = json!([provider, fields, env, handed_env, item]).to_string();
-    hex(&Sha256::digest(text.as_bytes()))
+    let mut parts = json!([provider, fields, env, handed_env, item]);
+    if let (Value::Array(parts), false) = (&mut parts, nested.is_empty()) {
+        parts.push(json!(nested));
+    }
+    hex(&Sha256::digest(parts.to_string().as_bytes()))
 }

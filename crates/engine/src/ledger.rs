@@ -245,8 +245,8 @@ impl Deciding<'_> {
 
 impl Run {
     fn asks_ledger(&self, check: CheckIndex) -> bool {
-        let is_successor = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.successor);
-        self.state.plan.check(check).effect_key.is_some() || is_successor
+        let is_shared = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.shared);
+        self.state.plan.check(check).effect_key.is_some() || is_shared
     }
 
     /// Whether a commit of this run may be refused because another run has the key of an effect.

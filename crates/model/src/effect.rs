@@ -88,6 +88,6 @@ pub struct EffectInQuestion {
 pub struct EffectOrigin {
     /// Stands for the outermost run, the path of checks with their items, and their generations.
     pub key: String,
-    /// An earlier nested run of the same origin may have had effects, so the ledger is asked before each.
-    pub successor: bool,
+    /// Another nested run of the same origin may have had effects, so the ledger is asked before each.
+    pub shared: bool,
 }

@@ -122,11 +122,14 @@ impl Invariants {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
                 ..
-            } if *assumption == Assumption::Retry => {
+            } => {
                 let location = ScopedCheck::new(check, scope);
-                self.unknown.remove(&location);
+                // A person's word ends `reconcile`, whatever it is. What was done may still be inspected.
                 self.looking.remove(&location);
-                *self.retried.entry(location).or_default() += 1;
+                if *assumption == Assumption::Retry {
+                    self.unknown.remove(&location);
+                    *self.retried.entry(location).or_default() += 1;
+                }
             }
             Event::Routed { check, to, to_scope, again, .. } => {
                 self.routed = true;

@@ -256,7 +256,7 @@ fn items_are_known_by_their_values_and_their_occurrence_among_equals() {
 fn the_effect_key_of_a_nested_run_begins_with_that_of_the_check_around_it() {
     let mut options = Options::default();
     let plain = keys(&play("post external", &[], &options), "post");
-    options.run.effect_origin = Some(escrow_model::EffectOrigin { key: "outer".into(), successor: false });
+    options.run.effect_origin = Some(escrow_model::EffectOrigin { key: "outer".into(), shared: false });
     let nested = keys(&play("post external", &[], &options), "post");
     assert_ne!(plain, nested);
     options.run.run = RunId::new(5, 5);

@@ -52,7 +52,7 @@ record!(ChainStepRecord for ChainStep {
 
 record!(EffectOriginRecord for EffectOrigin {
     key: String,
-    successor: bool = default,
+    shared as "successor": bool = default,
 });
 
 record!(FactsRecord for Facts {
