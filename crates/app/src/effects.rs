@@ -12,7 +12,7 @@ pub use escrow_store::EffectRow;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::messages::outsider;
+use crate::messages::{outsider, record_assumptions};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::runs::{HELD, Purpose, TakenOver, drive_around, driver_of, is_driven, take_over};
 
@@ -74,8 +74,7 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
         EffectState::Unknown => {}
         EffectState::Intended => return Err(under_way(&effect)),
         state @ (EffectState::Confirmed | EffectState::Failed) => {
-            let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
-            return Err(Error::person("not_unknown", message));
+            return Err(not_unknown(&effect, state));
         }
     }
     let run = if row.status.is_terminal() {
@@ -92,6 +91,17 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
 async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) -> Result<(), Error> {
     let journal = app.journal()?;
     let TakenOver { lease, mut run, .. } = take_over(app, row).await?;
+    // Another person may have settled it before this process took the run over.
+    let now = app.queries()?.effects(&EffectFilter { runs: Vec::new(), key: Some(effect.key.clone()) }).await;
+    let settled = now.map(|mut rows| rows.pop().map(|effect| effect.state));
+    match settled {
+        Ok(Some(EffectState::Unknown | EffectState::Intended)) => {}
+        other => {
+            journal.release(&lease).await?;
+            let state = other?.unwrap_or(effect.state);
+            return Err(not_unknown(effect, state));
+        }
+    }
     let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
     let (mut by, mut why) = (word.by.trim().to_owned(), word.why.trim().to_owned());
     secrets.redactor().text(&mut by);
@@ -134,7 +144,7 @@ async fn tell(
         by: Some(word.by.trim().to_owned()),
         why: Some(word.why.trim().to_owned()),
     };
-    app.journal()?.send(&row.id, &message, app.sender()).await?;
+    record_assumptions(app, row, &[message]).await?;
     if driver_of(app, row).await?.is_some() {
         return Ok(None);
     }
@@ -144,6 +154,11 @@ async fn tell(
         Err(error) if error.code() == HELD => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn not_unknown(effect: &EffectRow, state: EffectState) -> Error {
+    let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
+    Error::person("not_unknown", message)
 }
 
 /// A live process is at work on it, so it is not for a person to say.

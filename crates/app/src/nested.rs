@@ -39,6 +39,7 @@ use news::NewsObserver;
 use crate::begin::{BeginError, StartRequest, begin};
 use crate::conflicts::{Arbitration, Means, Settled, Unattended};
 use crate::nested_files::{NestedFiles, ProjectFiles};
+use crate::runs::as_at_start;
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -171,11 +172,7 @@ impl Nesting {
             directory: PathBuf::from(&run.options().directory),
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: surroundings.spool.with_file_name(run.options().run.as_str()),
-            environment: match &run.options().environment {
-                Some(variables) => Environment::Captured { variables: variables.clone() },
-                None => surroundings.environment.clone(),
-            }
-            .without(secrets.withheld()),
+            environment: environment(&run, &surroundings.environment.without(secrets.withheld()), &secrets),
             secrets: Arc::new(secrets),
             ..surroundings
         };
@@ -382,7 +379,8 @@ impl Nesting {
     /// run with the same `effect_key`, here or further out.
     fn shares_origin(&self) -> bool {
         let NestRequest { parent, parent_plan, check, failed_before, .. } = &self.request;
-        let is_named = parent_plan.find(check).is_some_and(|check| parent_plan.check(check).effect_key.is_some());
+        let is_named =
+            parent_plan.find(check).is_some_and(|check| parent_plan.check(check).effect_key.is_some());
         let is_shared_outside = parent.effect_origin.as_ref().is_some_and(|origin| origin.shared);
         failed_before.is_some() || is_named || is_shared_outside
     }
@@ -515,5 +513,14 @@ impl Nesting {
             Message::Deny { .. } | Message::Cancel { .. } => true,
             Message::Approve { .. } | Message::Answer { .. } | Message::Assume { .. } => false,
         }))
+    }
+}
+
+/// The environment of a nested run: what an approval has fixed, or that of the run around it.
+fn environment(run: &Run, outer: &Environment, secrets: &Secrets) -> Environment {
+    match &run.options().environment {
+        Some(variables) => Environment::Captured { variables: variables.clone() }.without(secrets.withheld()),
+        None if outer.is_inherited() => outer.clone().fixed(as_at_start(run, outer, secrets)),
+        None => outer.clone(),
     }
 }

@@ -25,7 +25,7 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
-pub(crate) use drive::HeldRun;
+pub(crate) use drive::{HeldRun, as_at_start};
 pub(crate) use resume::{HELD, Purpose, TakenOver, drive_around, driver_of, not_resumable, take_over};
 pub(crate) use start::{begin_error, cores, create_canonical};
 

@@ -347,6 +347,13 @@ impl Run {
         if self.has_confirmed(check, scope) {
             return self.set_phase(check, scope, Phase::Answered);
         }
+        // A nested run that did not complete has not kept its contracts, whatever happened outside: its own reason stands.
+        let is_nested = self.state.plan.check(check).provider == ProviderName::NESTED;
+        let answer = self.cell(check, scope).and_then(|cell| cell.answer.as_deref());
+        if is_nested && answer.is_some_and(|answer| matches!(answer.ending, Ending::Fault(_))) {
+            self.set_standing(check, scope, EffectStanding::Confirmed);
+            return self.set_phase(check, scope, Phase::Answered);
+        }
         let mut answer = Answer::done(output.cloned().unwrap_or(Value::Null));
         answer.record.insert("confirmed_later".into(), json!(true));
         self.take_recorded(check, scope, answer)?;

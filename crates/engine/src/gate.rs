@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use escrow_model::{
-    CheckIndex, Criticality, FlawKind, Need, NestedFlaw, ProviderName, ReasonCode, RoutingBlock, ScopePath,
-    SkipReason, Verdict,
+    CheckIndex, Criticality, FlawKind, Issue, IssueCode, Need, NestedFlaw, ProviderName, ReasonCode,
+    RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
 use crate::graph::scope_toward;
@@ -29,6 +29,8 @@ pub(crate) enum Gate {
 pub(crate) enum Blocker {
     /// This check has broken its contract, and no later attempt kept it.
     Violation(CheckIndex),
+    /// A condition of this check could not be evaluated, in a run that is nested as a whole.
+    Unevaluated(CheckIndex),
     /// A person cancelled the nested run of this check by hand. What the person meant for the rest of this run is
     /// not known.
     CancelledByHand(CheckIndex),
@@ -204,7 +206,10 @@ impl Run {
 
     /// Whether a check may have an effect on what it depends on. A check without effects may act on anything.
     pub(crate) fn footing(&self, check: CheckIndex, scope: &ScopePath, cell: Option<&Cell>) -> Footing {
-        if self.state.plan.check(check).criticality != Criticality::External {
+        let spec = self.state.plan.check(check);
+        // A nested run has the effects of its checks, whatever criticality the check around it claims.
+        let nests_effects = spec.provider == ProviderName::NESTED && spec.mutating;
+        if spec.criticality != Criticality::External && !nests_effects {
             return Footing::Sound;
         }
         if let Some(cancelled) = self.cancelled_by_hand() {
@@ -310,14 +315,27 @@ impl Run {
             || plan.indices().find(|check| self.is_violated(*check, &root)).map(Blocker::Violation);
         let nested = || plan.indices().find_map(|check| self.nested_flaw(check, &root));
         let hole = || plan.indices().find_map(|check| self.hole_in(check, &root));
-        let blocker = cancelled.or_else(violated).or_else(nested).or_else(hole)?;
+        let unevaluated = || self.skipped_for_error().map(Blocker::Unevaluated);
+        let blocker = cancelled.or_else(violated).or_else(nested).or_else(hole).or_else(unevaluated)?;
         let kind = match &blocker {
-            Blocker::Violation(_) => FlawKind::BrokenContract,
+            Blocker::Violation(_) | Blocker::Unevaluated(_) => FlawKind::BrokenContract,
             Blocker::CancelledByHand(_) => FlawKind::Cancelled,
             Blocker::Hole { .. } => FlawKind::MissingItem,
             Blocker::Nested { flaw, .. } => flaw.kind,
         };
         Some(NestedFlaw { kind, detail: blocker.in_words(plan) })
+    }
+
+    /// The first check that was skipped because a condition could not be evaluated.
+    fn skipped_for_error(&self) -> Option<CheckIndex> {
+        let is_error = |issue: &Issue| issue.code == IssueCode::ExpressionError;
+        let skipped = |at: &Location| {
+            self.cell(at.check, &at.scope)
+                .and_then(Cell::skipped)
+                .is_some_and(|why| matches!(why, SkipReason::IfCondition | SkipReason::Assume))
+        };
+        let found = self.state.issues.iter().find(|(at, issue)| is_error(issue) && skipped(at));
+        found.map(|(at, _)| at.check)
     }
 
     /// Everything that a check depends on or comes after, directly or not, where it depends on it. Alternatives that were

@@ -21,6 +21,9 @@ impl Blocker {
     pub(crate) fn in_words(&self, plan: &Plan) -> String {
         match self {
             Blocker::Violation(check) => format!("`{}` broke its contract", plan.check(*check).name),
+            Blocker::Unevaluated(check) => {
+                format!("a condition of `{}` could not be evaluated", plan.check(*check).name)
+            }
             Blocker::CancelledByHand(check) => {
                 format!("a person cancelled the nested run of `{}`", plan.check(*check).name)
             }

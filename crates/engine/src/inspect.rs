@@ -7,7 +7,7 @@ use escrow_contract::outcome::Kind;
 use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};
 use escrow_model::{
     Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, Expectation, ExpectedArtifact,
-    InspectedArtifact, ScopePath, Verdict, Warning,
+    InspectedArtifact, Millis, ScopePath, Verdict, Warning,
 };
 
 use crate::location::{AttemptKey, Location};
@@ -35,7 +35,7 @@ impl Deciding<'_> {
         }
         let AttemptKey { check, scope, .. } = attempt;
         let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
-        let Verified { mut delivery, outcomes } = self.verify(&contract, seen);
+        let Verified { mut delivery, outcomes } = self.verify(&contract, seen, self.at);
         self.apply_conditions(&mut delivery, &contract.expected, Some(&attempt.location()));
         for delivered in outcomes {
             self.store_delivered(delivered);
@@ -57,7 +57,7 @@ impl Deciding<'_> {
             return;
         }
         let contract = ArtifactContract { expected: self.expected_artifacts() };
-        let Verified { mut delivery, outcomes } = self.verify(&contract, seen);
+        let Verified { mut delivery, outcomes } = self.verify(&contract, seen, self.at);
         self.apply_conditions(&mut delivery, &contract.expected, None);
         let warnings = secrets_delivered(&delivery, seen);
         for delivered in outcomes {
@@ -71,12 +71,6 @@ impl Deciding<'_> {
 }
 
 impl Deciding<'_> {
-    fn verify(&self, contract: &ArtifactContract, seen: &[InspectedArtifact]) -> Verified {
-        let plan = self.plan();
-        let kinds = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
-        judge_delivery(contract, &kinds, &self.state.facts.before, seen, self.at)
-    }
-
     /// A file may be inspected several times: at a gate, at the end, and again when the run is opened again. It is
     /// stored once for each version that differs from the one before.
     fn store_delivered(&mut self, delivered: DeliveredOutcome) {
@@ -91,6 +85,18 @@ impl Deciding<'_> {
 }
 
 impl Run {
+    /// Judges the files that were seen.
+    pub(crate) fn verify(
+        &self,
+        contract: &ArtifactContract,
+        seen: &[InspectedArtifact],
+        at: Millis,
+    ) -> Verified {
+        let plan = self.plan();
+        let kinds = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
+        judge_delivery(contract, &kinds, &self.state.facts.before, seen, at)
+    }
+
     /// Whether a check is judged only after an inspection of its artifacts.
     pub(crate) fn inspects(&self, check: CheckIndex, answer: &Answer) -> bool {
         matches!(answer.ending, Ending::Done) && !self.state.plan.check(check).artifacts.is_empty()

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    CheckIndex, EffectIntent, Field, ProviderName, Request, ScopePath, Tree, hex, secret_reference,
+    CheckIndex, EffectIntent, FILE_DIGEST, Field, ProviderName, Request, ScopePath, Tree, hex,
+    secret_reference,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::effect;
+use crate::location::Location;
 use crate::run::Run;
 use crate::view::View;
 
@@ -31,6 +33,9 @@ impl Run {
         if spec.provider == ProviderName::AI {
             self.complete_ai_request(check, scope, &mut fields);
         }
+        if spec.provider == ProviderName::HTTP {
+            self.bind_file(check, scope, &mut fields)?;
+        }
         let key = if self.has_effect(check) { Some(self.effect_key(check, scope, &view)?) } else { None };
         let request = Request {
             provider: spec.provider.clone(),
@@ -47,6 +52,31 @@ impl Run {
         };
         let intent = key.and_then(|key| self.intent(check, scope, key, &request));
         Ok((request, intent))
+    }
+
+    /// Names the content of `file`, where a check before has verified it as an artifact: then the provider sends nothing
+    /// else. An approval would not cover any other file.
+    fn bind_file(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        fields: &mut Map<String, Value>,
+    ) -> Result<(), String> {
+        let Some(path) = fields.get("file").and_then(Value::as_str) else { return Ok(()) };
+        let verified = self.verified_files(&Location::new(check, scope.clone()));
+        let directory = format!("{}/", self.state.options.artifacts);
+        let named = path.strip_prefix(&directory).unwrap_or(path);
+        match verified.iter().find(|(_, file)| file.path == named) {
+            Some((_, file)) => {
+                fields.insert(FILE_DIGEST.into(), json!(file.sha256));
+                Ok(())
+            }
+            None if self.state.plan.check(check).requires_approval.is_some() => Err(format!(
+                "`file`: an approval covers `{path}` only if a check before this one has verified it: expect it as an \
+                 artifact, and list its id in `artifacts` of that check"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// `env:` of the playbook, and its own.

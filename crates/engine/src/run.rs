@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalSubject, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event,
-    ExpectedArtifact, Facts, InspectedArtifact, LedgerEffect, Message, Millis, OuterArtifact, Plan, Reason,
-    Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, WaitKind, Warning,
+    ExpectedArtifact, Facts, InspectedArtifact, LedgerEffect, Message, Millis, OuterArtifact, Plan,
+    PlanReads, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -98,6 +98,8 @@ pub enum Input {
         message: Message,
         at: Millis,
     },
+    /// Messages that waited together in the inbox, one of which ends the run: nothing is decided between them.
+    SentTogether(Vec<(Message, Millis)>),
     /// Another process takes the run over: what was started and left unanswered is issued again. `by` are the actors
     /// who asked for it, if any did.
     Resume {
@@ -318,6 +320,11 @@ impl Run {
             Input::Wake => deciding.wake(),
             Input::Message(message) => deciding.deliver_message(message, None),
             Input::Sent { message, at } => deciding.deliver_message(message, Some(at)),
+            Input::SentTogether(messages) => {
+                for (message, at) in messages {
+                    deciding.deliver_message(message, Some(at));
+                }
+            }
             Input::Resume { by } => deciding.take_over(by),
         }
         deciding.decide();
@@ -428,6 +435,12 @@ impl Run {
     /// The inputs, with the defaults of those that were not given.
     pub fn inputs(&self) -> &Value {
         &self.state.inputs
+    }
+
+    /// The variables that its expressions and templates name, as they were when it started; `None` was not set then.
+    pub fn variables_at_start(&self) -> BTreeMap<String, Option<String>> {
+        let names = PlanReads::of(&self.state.plan).env;
+        names.into_iter().map(|name| (name.clone(), self.state.facts.env.get(&name).cloned())).collect()
     }
 
     pub fn options(&self) -> &RunOptions {

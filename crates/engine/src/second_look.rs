@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    ChangedArtifact, CheckIndex, Criticality, Event, ExpectedArtifact, InspectedArtifact, OuterArtifact,
-    ProducedArtifact, ScopePath, SkipReason,
+    ArtifactContract, ChangedArtifact, CheckIndex, Criticality, Event, ExpectedArtifact, InspectedArtifact,
+    OuterArtifact, ProducedArtifact, ScopePath, SkipReason,
 };
 
 use crate::artifact_view::{ArtifactFile, VerifiedOnTheWay};
@@ -37,7 +37,8 @@ impl Deciding<'_> {
         if spec.criticality != Criticality::External || self.agenda().seen_again.remove(location) {
             return true;
         }
-        let expected = self.artifacts_to_see_again(location);
+        let expected: Vec<ExpectedArtifact> =
+            self.artifacts_seen_before(location).into_iter().map(|(_, expected)| expected).collect();
         let outer = self.state.options.outer_artifacts.clone();
         if expected.is_empty() && outer.is_empty() {
             return true;
@@ -115,75 +116,91 @@ impl Run {
         VerifiedOnTheWay { gates, files }
     }
 
-    fn verified_on_the_way(&self, location: &Location) -> Vec<(Location, &ArtifactFile)> {
-        let Location { check, scope } = location;
-        let mut last: BTreeMap<&str, (u64, CheckIndex)> = BTreeMap::new();
-        let mut all = Vec::new();
+    /// The successful checks on the way to this one that list artifacts, each with the entry that judged it.
+    fn gates_on_the_way(&self, location: &Location) -> Vec<(u64, Location)> {
         if self.state.checks.iter().all(|check| check.verified.is_empty()) {
             return Vec::new();
         }
+        let Location { check, scope } = location;
+        let mut gates = Vec::new();
         for below in self.stands_on(*check, scope, self.cell(*check, scope)) {
-            for (at, verified) in &self.state.checks[below.check.place()].verified {
-                if !at.touches(&below.scope) {
-                    continue;
-                }
-                for file in verified.files.iter() {
-                    let newest =
-                        last.entry(file.produced.id.as_str()).or_insert((verified.entry, below.check));
-                    *newest = (*newest).max((verified.entry, below.check));
-                    all.push((verified.entry, Location::new(below.check, at.clone()), file));
-                }
+            let verified = self.state.checks[below.check.place()].verified.iter();
+            let of_check = verified.filter(|(at, _)| at.touches(&below.scope));
+            gates.extend(of_check.map(|(at, one)| (one.entry, Location::new(below.check, at.clone()))));
+        }
+        gates
+    }
+
+    /// For each artifact the check that verified it last, also where it found no file.
+    fn last_gates(&self, gates: &[(u64, Location)]) -> BTreeMap<String, (u64, CheckIndex)> {
+        let mut last: BTreeMap<String, (u64, CheckIndex)> = BTreeMap::new();
+        for (entry, gate) in gates {
+            for owed in self.artifacts_of(gate.check, &gate.scope) {
+                let newest = last.entry(owed.id).or_insert((*entry, gate.check));
+                *newest = (*newest).max((*entry, gate.check));
             }
         }
+        last
+    }
+
+    fn verified_on_the_way(&self, location: &Location) -> Vec<(Location, &ArtifactFile)> {
+        let gates = self.gates_on_the_way(location);
+        let last = self.last_gates(&gates);
         let mut files: BTreeMap<(&str, &str), (u64, Location, &ArtifactFile)> = BTreeMap::new();
-        for (entry, gate, file) in all {
-            let produced = &file.produced;
-            if last.get(produced.id.as_str()).is_none_or(|(_, check)| *check != gate.check) {
-                continue;
-            }
-            let key = (produced.id.as_str(), produced.path.as_str());
-            if files.get(&key).is_none_or(|(earlier, ..)| *earlier <= entry) {
-                files.insert(key, (entry, gate, file));
+        for (entry, gate) in gates {
+            let verified = self.state.checks[gate.check.place()].verified.get(&gate.scope);
+            for file in verified.iter().flat_map(|verified| verified.files.iter()) {
+                let produced = &file.produced;
+                if last.get(&produced.id).is_none_or(|(_, check)| *check != gate.check) {
+                    continue;
+                }
+                let key = (produced.id.as_str(), produced.path.as_str());
+                if files.get(&key).is_none_or(|(earlier, ..)| *earlier <= entry) {
+                    files.insert(key, (entry, gate.clone(), file));
+                }
             }
         }
         files.into_values().map(|(_, gate, file)| (gate, file)).collect()
     }
 
-    fn artifacts_to_see_again(&self, location: &Location) -> Vec<ExpectedArtifact> {
-        let mut expected: Vec<ExpectedArtifact> = Vec::new();
-        for (gate, file) in self.verified_files(location) {
-            if expected.iter().any(|one| one.id == file.id) {
-                continue;
+    /// What checks on the way have verified, present or absent, each with the check that looked at it last.
+    fn artifacts_seen_before(&self, location: &Location) -> Vec<(Location, ExpectedArtifact)> {
+        let gates = self.gates_on_the_way(location);
+        let last = self.last_gates(&gates);
+        let mut found: Vec<(Location, ExpectedArtifact)> = Vec::new();
+        for (_, gate) in gates {
+            let verified = self.state.checks[gate.check.place()].verified.get(&gate.scope);
+            let has_file = |id: &str| {
+                verified.is_some_and(|verified| verified.files.iter().any(|file| file.produced.id == id))
+            };
+            for owed in self.artifacts_of(gate.check, &gate.scope) {
+                let is_last = last.get(&owed.id).is_some_and(|(_, check)| *check == gate.check);
+                // One whose `if` did not hold was not looked for: what lies there is not new.
+                let was_expected = owed.condition.is_none() || has_file(&owed.id);
+                if is_last && was_expected && found.iter().all(|(_, one)| one.id != owed.id) {
+                    // No expression reads the content of this look.
+                    found.push((gate.clone(), ExpectedArtifact { content_read: false, ..owed }));
+                }
             }
-            let owed = self.artifacts_of(gate.check, &gate.scope);
-            let of_file = owed.into_iter().filter(|one| one.id == file.id);
-            // Only the digest matters here.
-            expected.extend(of_file.map(|one| ExpectedArtifact { content_read: false, ..one }));
         }
-        expected
+        found
     }
 
     /// What a run that this check nests stands on: what this run and those around it have verified.
     pub fn outer_artifacts(&self, check: CheckIndex, scope: &ScopePath) -> Vec<OuterArtifact> {
+        let location = Location::new(check, scope.clone());
+        let verified = self.verified_files(&location);
         let mut all = self.state.options.outer_artifacts.clone();
-        let inherited = all.len();
-        for (gate, file) in self.verified_files(&Location::new(check, scope.clone())) {
-            let name = self.named(gate.check, &gate.scope).to_string();
-            let file = ProducedArtifact { text: None, redacted: false, ..file.clone() };
-            if let Some(known) =
-                all[inherited..].iter_mut().find(|outer| outer.id == file.id && outer.gate == name)
-            {
-                known.files.push(file);
-                continue;
-            }
-            let owed = self.artifacts_of(gate.check, &gate.scope);
-            let Some(expected) = owed.into_iter().find(|expected| expected.id == file.id) else { continue };
+        for (gate, expected) in self.artifacts_seen_before(&location) {
+            let files = verified.iter().filter(|(_, file)| file.id == expected.id);
+            let files =
+                files.map(|(_, file)| ProducedArtifact { text: None, redacted: false, ..(*file).clone() });
             all.push(OuterArtifact {
                 directory: self.state.options.artifacts.clone(),
-                gate: name,
-                id: file.id.clone(),
+                gate: self.named(gate.check, &gate.scope).to_string(),
+                id: expected.id.clone(),
                 location: expected.location,
-                files: vec![file],
+                files: files.collect(),
             });
         }
         all
@@ -215,32 +232,39 @@ impl Run {
         })
     }
 
-    /// The first file that is not what was verified, is gone, or was not there then.
+    /// The first file that is not what was verified, is gone, or was not there then. A file that would not count as
+    /// delivered does not count here either.
     fn changed_artifact(&self, location: &Location, seen: &[InspectedArtifact]) -> Option<ChangedArtifact> {
+        let before = self.artifacts_seen_before(location);
+        let expected = before.iter().map(|(_, expected)| expected.clone()).collect();
+        let now = self.verify(&ArtifactContract { expected }, seen, self.state.latest_at).delivery.produced;
         let verified = self.verified_files(location);
-        let found = |id: &str| {
-            let of_id = seen.iter().filter(|sighting| sighting.id == id);
-            let files = of_id.flat_map(|sighting| &sighting.files);
-            files.map(|file| (file.path.clone(), file.sha256.clone())).collect::<BTreeMap<String, String>>()
-        };
-        let changed = |gate: &Location, id: &str, path: &str, expected: &str, found: &str| ChangedArtifact {
-            id: id.to_owned(),
-            path: path.to_owned(),
-            gate: self.named(gate.check, &gate.scope).to_string(),
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-        };
-        for (gate, file) in &verified {
-            let now = found(&file.id).remove(&file.path).unwrap_or_default();
-            if now != file.sha256 {
-                return Some(changed(gate, &file.id, &file.path, &file.sha256, &now));
-            }
-        }
-        verified.iter().find_map(|(gate, file)| {
-            let known =
-                |path: &String| verified.iter().any(|(_, one)| one.id == file.id && one.path == *path);
-            let (path, now) = found(&file.id).into_iter().find(|(path, _)| !known(path))?;
-            Some(changed(gate, &file.id, &path, "", &now))
+        before.iter().find_map(|(gate, artifact)| {
+            let id = &artifact.id;
+            let changed = |gate: &Location, path: &str, expected: &str, found: &str| ChangedArtifact {
+                id: id.clone(),
+                path: path.to_owned(),
+                gate: self.named(gate.check, &gate.scope).to_string(),
+                expected: expected.to_owned(),
+                found: found.to_owned(),
+            };
+            let then = || verified.iter().filter(|(_, file)| file.id == *id);
+            let differs = then().find_map(|(gate, file)| {
+                let is_same = |one: &&ProducedArtifact| one.id == *id && one.path == file.path;
+                if now.iter().find(is_same).is_some_and(|one| one.sha256 == file.sha256) {
+                    return None;
+                }
+                let sightings = seen.iter().filter(|sighting| sighting.id == *id);
+                let mut files = sightings.flat_map(|sighting| &sighting.files);
+                let found = files.find(|one| one.path == file.path);
+                let found = found.map_or("", |one| one.sha256.as_str());
+                Some(changed(gate, &file.path, &file.sha256, found))
+            });
+            differs.or_else(|| {
+                let is_known = |one: &ProducedArtifact| then().any(|(_, file)| file.path == one.path);
+                let new = now.iter().find(|one| one.id == *id && !is_known(one))?;
+                Some(changed(gate, &new.path, "", &new.sha256))
+            })
         })
     }
 
@@ -262,17 +286,25 @@ impl Run {
             if self.blocked_by_changes().any(|(_, artifact)| artifact.id == id) {
                 continue;
             }
+            // Several items may have verified one file after the other: the last of them counts.
+            let mut newest: BTreeMap<&str, (u64, &ScopePath, &ProducedArtifact)> = BTreeMap::new();
             for (scope, verified) in &self.state.checks[check.place()].verified {
-                for then in verified.files.iter().map(|file| &file.produced).filter(|file| file.id == id) {
-                    let now = delivery.produced.iter().find(|now| now.id == then.id && now.path == then.path);
-                    changed.extend(now.filter(|now| now.sha256 != then.sha256).map(|now| ChangedArtifact {
-                        id: then.id.clone(),
-                        path: then.path.clone(),
-                        gate: self.named(check, scope).to_string(),
-                        expected: then.sha256.clone(),
-                        found: now.sha256.clone(),
-                    }));
+                for file in verified.files.iter().map(|file| &file.produced).filter(|file| file.id == id) {
+                    let known = newest.entry(&file.path).or_insert((verified.entry, scope, file));
+                    if known.0 <= verified.entry {
+                        *known = (verified.entry, scope, file);
+                    }
                 }
+            }
+            for (_, scope, then) in newest.into_values() {
+                let now = delivery.produced.iter().find(|now| now.id == then.id && now.path == then.path);
+                changed.extend(now.filter(|now| now.sha256 != then.sha256).map(|now| ChangedArtifact {
+                    id: then.id.clone(),
+                    path: then.path.clone(),
+                    gate: self.named(check, scope).to_string(),
+                    expected: then.sha256.clone(),
+                    found: now.sha256.clone(),
+                }));
             }
         }
         changed

@@ -1,7 +1,8 @@
-//! Text that looks like JSON and is not.
+//! Text that looks like JSON and was not read as JSON.
 //!
 //! A program that prints broken JSON has printed text, and text lacks the members that an expression reads: `output.failed
-//! > 0` would be false for whatever it failed at.
+//! > 0` would be false for whatever it failed at. The same is true of text whose content is JSON: it was asked for as text,
+//! or it has bytes that are not UTF-8, which show as replacement characters.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,17 +11,40 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Why a text that begins like a JSON object or array is none. `None` for other text, and for JSON.
+/// Why a text that begins like a JSON object or array was not read as one. `None` for other text.
 pub fn not_json(text: &str) -> Option<String> {
-    let bare = text.trim_start_matches(|c: char| c == BYTE_ORDER_MARK || c.is_whitespace());
+    let bare = without_prefix(text);
     if !bare.starts_with(['{', '[']) {
         return None;
     }
     if let Err(error) = serde_json::from_str::<Document>(bare) {
         return Some(error.to_string());
     }
-    let has_mark = text[..text.len() - bare.len()].contains(BYTE_ORDER_MARK);
-    has_mark.then(|| "it begins with a byte order mark".to_owned())
+    let prefix = &text[..text.len() - bare.len()];
+    Some(if prefix.contains(BYTE_ORDER_MARK) {
+        "it begins with a byte order mark".to_owned()
+    } else if text.contains(char::REPLACEMENT_CHARACTER) {
+        "it has bytes that are not UTF-8".to_owned()
+    } else {
+        "it is text (`JSON.parse` reads it)".to_owned()
+    })
+}
+
+/// What follows white space, byte order marks and comments, which some writers put before JSON.
+fn without_prefix(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c == BYTE_ORDER_MARK || c.is_whitespace());
+        let comment = match rest.get(..2) {
+            Some("/*") => rest.find("*/").map(|end| end + 2),
+            Some("//") => rest.find('\n'),
+            _ => None,
+        };
+        match comment {
+            Some(end) => rest = &rest[end..],
+            None => return rest,
+        }
+    }
 }
 
 /// JSON in which no object names a member twice.
@@ -96,8 +120,20 @@ mod tests {
         ] {
             assert_eq!(not_json(text).as_deref(), Some(why), "{text}");
         }
-        for text in [r#"{"failed":3}"#, " [1, 2]\n", "failed: 3", "", "\"{\""] {
+        for text in ["failed: 3", "", "\"{\"", "// {", "/* {", "/"] {
             assert_eq!(not_json(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_whose_content_is_json_is_still_text() {
+        for (text, why) in [
+            (r#"{"failed":3}"#, "it is text (`JSON.parse` reads it)"),
+            ("\u{a0}[1, 2]\n", "it is text (`JSON.parse` reads it)"),
+            ("/* x */ // y\n{\"failed\":3}", "it is text (`JSON.parse` reads it)"),
+            ("{\"failed\":3,\"name\":\"\u{fffd}\"}", "it has bytes that are not UTF-8"),
+        ] {
+            assert_eq!(not_json(text).as_deref(), Some(why), "{text}");
         }
     }
 }

@@ -15,6 +15,7 @@ impl ProviderName {
     pub const COMMAND: ProviderName = ProviderName::from_static("command");
     /// Starts a harness. The engine completes its requests with what the contract demands.
     pub const AI: ProviderName = ProviderName::from_static("ai");
+    pub const HTTP: ProviderName = ProviderName::from_static("http");
     /// Looks for its effects itself: a check of it needs no `reconcile`.
     pub const GITHUB: ProviderName = ProviderName::from_static("github");
     /// Its attempts are runs with a journal of their own, so the engine treats them apart.

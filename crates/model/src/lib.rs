@@ -76,9 +76,9 @@ pub use plan::{
     InputKind, Inputs, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use play::Play;
-pub use reads::PlanReads;
+pub use reads::{PROXY_VARIABLES, PlanReads};
 pub use reason::{ApprovalCode, Evidence, FireCode, InvocationCode, Reason, ReasonCode};
-pub use request::Request;
+pub use request::{FILE_DIGEST, Request};
 pub use routing::{
     Backoff, BackoffMode, Recovery, Retry, RetryKind, RoutedBy, Routing, RoutingBlock, Transition,
 };

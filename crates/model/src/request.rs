@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::ProviderName;
 
+/// The field of a request with the SHA-256 of its `file`, where a check has verified that file.
+pub const FILE_DIGEST: &str = "file_sha256";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub provider: ProviderName,

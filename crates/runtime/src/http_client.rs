@@ -28,6 +28,7 @@ use crate::cancellation::Cancellation;
 use witness::Progress;
 
 pub(crate) use addresses::Reach;
+pub(crate) use proxies::Proxies;
 pub(crate) use retry_after::pause_ms;
 
 /// A request, ready to be sent: secrets are in their places.
@@ -45,6 +46,7 @@ pub(crate) struct Call {
     pub(crate) reach: Reach,
     /// Trusted beside the roots of the system.
     pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) proxies: Proxies,
 }
 
 #[derive(Clone)]

@@ -68,7 +68,7 @@ pub use actor::os_actor;
 pub use catalog::catalog;
 pub use entropy::{new_run_id, now_ms, random_bytes, random_u64};
 pub use holder::{liveness, this_process};
-pub use redaction::{Inseparable, Redactor};
+pub use redaction::{Inseparable, REDACTED, Redactor};
 
 // What the fuzzer of the redactor calls.
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::cancellation::Cancellation;
 use crate::config::Notify;
-use crate::http_client::{self, Body, Call, Header, Method, Reach};
+use crate::http_client::{self, Body, Call, Header, Method, Proxies, Reach};
 
 /// A person who is told by a program that hangs is not told.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,6 +93,7 @@ async fn post(url: &str, text: String, cancellation: &Cancellation) -> Result<()
         // The operator's word: it may be private.
         reach: Reach::Private,
         ca_file: None,
+        proxies: Proxies::inherited(),
     };
     let reply = http_client::call(call, cancellation).await.map_err(|error| error.to_string())?;
     if (200..300).contains(&reply.status) {

@@ -33,7 +33,7 @@ pub use entering::Inseparable;
 pub(crate) use stream::Stream;
 
 /// What stands for a secret.
-pub(crate) const REDACTED: &str = "***";
+pub const REDACTED: &str = "***";
 
 /// Knows the secrets of a run in all their spellings. Does not tell them.
 pub struct Redactor {

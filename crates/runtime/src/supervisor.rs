@@ -348,8 +348,12 @@ impl Drive<'_> {
         loop {
             let redactor = self.surroundings.secrets.redactor();
             inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
-            let messages =
-                inputs.sent.iter().map(|sent| Input::Sent { message: sent.message.clone(), at: sent.at });
+            let messages = inputs.sent.iter().map(|sent| (sent.message.clone(), sent.at));
+            let messages = if inputs.sent.iter().any(|sent| matches!(sent.message, Message::Cancel { .. })) {
+                vec![Input::SentTogether(messages.collect())]
+            } else {
+                messages.map(|(message, at)| Input::Sent { message, at }).collect()
+            };
             let all = inputs.first.iter().cloned().chain(messages).chain(inputs.rest.iter().cloned());
             let mut turn = std::mem::take(&mut learnt);
             for input in all {
@@ -475,6 +479,10 @@ impl Drive<'_> {
     async fn rebuild(&mut self) -> Result<(), DriveError> {
         let entries = self.journal.entries(self.lease.run(), 0).await?;
         self.run = Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|_| Inseparable)?;
+        // Another process has taken the run over since the commit was refused, and has ended it.
+        if self.run.status().is_terminal() {
+            return Err(DriveError::Fenced(self.lease.run().clone()));
+        }
         Ok(())
     }
 

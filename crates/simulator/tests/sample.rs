@@ -59,3 +59,11 @@ fn a_refused_retry_of_an_own_effect_is_not_decided_for_ever() {
     let (report, is_clean) = one(51, 303_560).expect("its plan loads");
     assert!(is_clean, "{report}");
 }
+
+/// A commit is refused because another run has the key, and before the journal is read again another process has taken
+/// the run over and ended it.
+#[test]
+fn a_process_that_lost_an_ended_run_after_a_refused_commit_writes_nothing() {
+    let (report, is_clean) = one(61, 158_197).expect("its plan loads");
+    assert!(is_clean, "{report}");
+}

@@ -38,6 +38,8 @@ pub enum NotAccepted {
     Decided,
     /// The same actor has approved before.
     Again,
+    /// The journal has grown since the person's word was compared with it.
+    Moved,
 }
 
 impl<'a> From<&'a WaitRow> for DecidedWait<'a> {
@@ -62,9 +64,6 @@ pub fn judge_decision(
     if let Some(resolution) = resolution {
         return Err(NotAccepted::Resolved(resolution));
     }
-    if expires_at.is_some_and(|expiry| expiry <= now) {
-        return Err(NotAccepted::Expired);
-    }
     let mut actors = approvers;
     for earlier in recorded.iter().filter(|earlier| wait_of(earlier) == wait_of(message)) {
         match earlier {
@@ -73,8 +72,12 @@ pub fn judge_decision(
             Message::Assume { .. } | Message::Cancel { .. } => {}
         }
     }
+    // What was decided in time stays decided when the time is up.
     if actors.len() >= approvals_needed {
         return Err(NotAccepted::Decided);
+    }
+    if expires_at.is_some_and(|expiry| expiry <= now) {
+        return Err(NotAccepted::Expired);
     }
     match message {
         Message::Approve { by, .. } if actors.contains(&by.as_deref()) => Err(NotAccepted::Again),
@@ -84,6 +87,19 @@ pub fn judge_decision(
         | Message::Assume { .. }
         | Message::Cancel { .. } => Ok(()),
     }
+}
+
+/// Whether a word about an effect is the first one. `recorded` are the messages that no commit has delivered.
+pub fn judge_assumption(recorded: &[Message], message: &Message) -> Result<(), NotAccepted> {
+    let place = |message: &Message| match message {
+        Message::Assume { check, scope, .. } => Some((check.clone(), scope.clone())),
+        Message::Approve { .. } | Message::Deny { .. } | Message::Answer { .. } | Message::Cancel { .. } => {
+            None
+        }
+    };
+    let asked = place(message);
+    let is_second = recorded.iter().any(|earlier| place(earlier).is_some_and(|place| Some(place) == asked));
+    if is_second { Err(NotAccepted::Decided) } else { Ok(()) }
 }
 
 /// The wait that a message decides about.

@@ -93,7 +93,7 @@ pub use state_verification::{StateBreak, StateVerification};
 pub use verify::{Break, Verification, verify_entries};
 
 pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};
-pub use decision::{Decided, DecidedWait, NotAccepted, judge_decision, wait_of};
+pub use decision::{Decided, DecidedWait, NotAccepted, judge_assumption, judge_decision, wait_of};
 pub use invocation::{
     EndInvocation, InvocationEnd, InvocationFilter, InvocationReason, InvocationRow, StartedInvocation,
 };

@@ -5,7 +5,7 @@ use escrow_model::{ChainStatus, InvocationId, Message, Millis, RunId};
 use crate::attention::{AttentionItem, Dismissal};
 use crate::chain_definition::{ChainDefined, ChainRow, DefineChain};
 use crate::commit::Durability;
-use crate::decision::Decided;
+use crate::decision::{Decided, NotAccepted};
 use crate::entry::StoredEntry;
 use crate::error::StoreError;
 use crate::import::Imported;
@@ -69,6 +69,16 @@ pub trait Records: Send + Sync {
         message: &'a Message,
         from: &'a str,
     ) -> StoreFuture<'a, Result<Decided, StoreError>>;
+
+    /// Records what people say about effects, all or none: each must be the first word about its effect, and the journal
+    /// must still end at `expected_seq`, with which the words were compared.
+    fn assume<'a>(
+        &'a self,
+        run: &'a RunId,
+        messages: &'a [Message],
+        from: &'a str,
+        expected_seq: u64,
+    ) -> StoreFuture<'a, Result<Result<(), NotAccepted>, StoreError>>;
 
     /// Marks an item of attention as seen in its current state.
     fn dismiss<'a>(

@@ -3,13 +3,16 @@
 use escrow_engine::{Input, Run};
 use escrow_model::{Assumption, EffectState, Message, ScopePath};
 use escrow_runtime::now_ms;
-use escrow_store::{EffectFilter, Queries};
+use escrow_store::{EffectFilter, NotAccepted, Queries, RunRow};
 
 use super::{outsider, wait};
 use crate::app::App;
 use crate::effects::{state_now, under_way};
 use crate::error::Error;
 use crate::runs::{Purpose, drive_around, driver_of, not_resumable, replay};
+
+/// How often a journal is read that grows meanwhile.
+const READS_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumed {
@@ -44,31 +47,55 @@ impl Assumed {
     }
 }
 
-/// Sends the assumptions to a run, and drives it and the runs around it.
+/// Records the assumptions, and drives the run and the runs around it.
 pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Error> {
     outsider::check(app).await?;
     let row = app.queries()?.run(run).await?;
-    if row.status.is_terminal() {
-        return Err(not_resumable(&row));
-    }
-    let queries = app.queries()?;
-    let mut then = replay(&*queries, &row).await?;
-    if driver_of(app, &row).await?.is_none() {
-        // What was cut off becomes unknown when the run is resumed. This copy is dropped, and nothing is committed.
-        let _foreseen = then.handle(now_ms(), Input::Resume { by: Vec::new() });
-    }
-    let mut messages = Vec::new();
-    for Assumed { check, scope, assumption } in all {
-        admitted_by_ledger(&*queries, &then, &check, &scope).await?;
-        let message = Message::Assume { check, scope, assumption, by: app.actor(), why: None };
-        wait::refused(&then, &message)?;
-        messages.push(message);
-    }
-    let journal = app.journal()?;
-    for message in messages {
-        journal.send(&row.id, &message, app.sender()).await?;
-    }
+    let words = all.into_iter().map(|Assumed { check, scope, assumption }| Message::Assume {
+        check,
+        scope,
+        assumption,
+        by: app.actor(),
+        why: None,
+    });
+    record_assumptions(app, &row, &words.collect::<Vec<_>>()).await?;
     drive_around(app, &row, Purpose::Resume).await
+}
+
+/// Puts words about effects into the inbox of a run, all or none, if each is the first about its effect. A run that is
+/// being driven may move on while its journal is read: then it is read again.
+pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message]) -> Result<(), Error> {
+    let queries = app.queries()?;
+    for _ in 0..READS_MAX {
+        let row = queries.run(row.id.as_str()).await?;
+        if row.status.is_terminal() {
+            return Err(not_resumable(&row));
+        }
+        let mut then = replay(&*queries, &row).await?;
+        let seq = then.entries();
+        if driver_of(app, &row).await?.is_none() {
+            // What was cut off becomes unknown when the run is resumed. This copy is dropped, and nothing is committed.
+            let _foreseen = then.handle(now_ms(), Input::Resume { by: Vec::new() });
+        }
+        for word in words {
+            if let Message::Assume { check, scope, .. } = word {
+                admitted_by_ledger(&*queries, &then, check, scope).await?;
+            }
+            wait::refused(&then, word)?;
+        }
+        match app.records()?.assume(&row.id, words, app.sender(), seq).await? {
+            Ok(()) => return Ok(()),
+            Err(NotAccepted::Moved) => {}
+            Err(_) => {
+                let message =
+                    format!("a word about this effect is recorded; run `{}` will act on that one", row.id);
+                let help = format!("`escrow resume {}` resumes it", row.id);
+                return Err(Error::person("resolved", message).help(help));
+            }
+        }
+    }
+    let message = format!("run `{}` is at work and moves on faster than it can be read", row.id);
+    Err(Error::person("busy", message).help(format!("`escrow wait {}`, then try again", row.id)))
 }
 
 /// Refuses a word about an effect of another check or run that is at work on it, or has settled it.

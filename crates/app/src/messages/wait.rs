@@ -2,7 +2,6 @@
 
 use escrow_engine::{Refusal, Run};
 use escrow_model::{ApprovalStatus, Message, RunId, WaitKind};
-use escrow_runtime::now_ms;
 use escrow_store::{NotAccepted, Queries, WaitRow};
 
 use crate::app::App;
@@ -20,9 +19,6 @@ pub(super) async fn find(queries: &dyn Queries, name: &str) -> Result<WaitRow, E
             .help("`escrow approvals` lists what waits")),
         [one] => match &one.resolution {
             Some(how) => Err(not_accepted(one, &NotAccepted::Resolved(how.clone()))),
-            None if one.expires_at.is_some_and(|at| at <= now_ms()) => {
-                Err(not_accepted(one, &NotAccepted::Expired))
-            }
             None => Ok(one.clone()),
         },
         several => {
@@ -124,7 +120,7 @@ pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
         }
         NotAccepted::Expired => Error::person("expired", format!("`{id}` has expired"))
             .help(format!("`escrow resume {run}` lets the run act on that")),
-        NotAccepted::Decided => Error::person(
+        NotAccepted::Decided | NotAccepted::Moved => Error::person(
             "resolved",
             format!("`{id}` is already decided; run `{run}` has not acted on it yet"),
         )

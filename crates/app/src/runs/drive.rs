@@ -1,5 +1,7 @@
 //! Drives a run that this process holds until it ends or waits.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,7 +13,7 @@ use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::telemetry::Settings;
 use escrow_runtime::{
-    Beginning, Drive, DriveError, Inseparable, Observer, Secrets, Surroundings, private_files,
+    Beginning, Drive, DriveError, Inseparable, Observer, REDACTED, Secrets, Surroundings, private_files,
 };
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
@@ -91,7 +93,11 @@ impl HeldRun {
         let secrets = self.secrets.withheld().map(str::to_owned).collect();
         let environment = match (&options.environment, self.run.plan_of().safety) {
             (Some(variables), _) => Environment::Captured { variables: variables.clone() },
-            (None, Safety::Standard) => Environment::Inherit { secrets },
+            (None, Safety::Standard) => {
+                let inherited = Environment::Inherit { secrets };
+                let variables = as_at_start(&self.run, &inherited, &self.secrets);
+                inherited.fixed(variables)
+            }
             (None, Safety::Strict) => Environment::Minimal { also: Vec::new(), secrets },
         };
         let surroundings = Surroundings {
@@ -166,4 +172,20 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
 /// A secret that cannot be taken out of an entry without changing its meaning.
 pub(super) fn inseparable(error: &Inseparable) -> Error {
     Error::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
+}
+
+/// The variables that the run names and that this process has with another value than the one which started the run.
+/// What contracts and templates saw is what its commands get.
+pub(crate) fn as_at_start(
+    run: &Run,
+    environment: &Environment,
+    secrets: &Secrets,
+) -> BTreeMap<String, Option<String>> {
+    let mut variables = run.variables_at_start();
+    variables.retain(|name, then| {
+        let is_known = then.as_ref().is_none_or(|value| !value.contains(REDACTED));
+        let now = environment.value(name);
+        is_known && !secrets.is_withheld(name) && now.as_deref() != then.as_deref().map(OsStr::new)
+    });
+    variables
 }

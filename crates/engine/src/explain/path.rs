@@ -86,7 +86,9 @@ impl JournalReader<'_> {
         let cell = then.cell(*check, scope);
         let (blocker, item) = match then.blocker(*check, scope, cell) {
             None => return Vec::new(),
-            Some(Blocker::Violation(check) | Blocker::CancelledByHand(check)) => (check, None),
+            Some(
+                Blocker::Violation(check) | Blocker::CancelledByHand(check) | Blocker::Unevaluated(check),
+            ) => (check, None),
             Some(Blocker::Hole { check, item, .. }) => (check, Some(item)),
             // The check that nests the run kept its own contract, so the skip itself is the cause.
             Some(Blocker::Nested { .. }) => return Vec::new(),

@@ -29,7 +29,8 @@ pub(super) fn exchange(call: &Call, hop: &Hop, progress: &Arc<Progress>) -> Resu
 /// A client for one request. Without a pool, no request is sent over a connection that may be dead.
 fn agent(call: &Call, hop: &Hop, progress: &Arc<Progress>) -> Result<Agent, CallError> {
     let tls = roots::tls(call.ca_file.as_deref()).map_err(|why| progress.error(Problem::Request, why))?;
-    let proxy = proxies::proxy_for(&hop.uri).map_err(|why| progress.error(Problem::Request, why))?;
+    let proxy =
+        proxies::proxy_for(&call.proxies, &hop.uri).map_err(|why| progress.error(Problem::Request, why))?;
     if proxy.is_some() {
         judge_behind_proxy(call, &hop.uri)
             .map_err(|error| progress.error(Problem::Address, error.to_string()))?;

@@ -1,14 +1,43 @@
-//! The operator's proxy, from the environment of Escrow.
+//! The operator's proxy, from the environment of Escrow, or from that which an approval has fixed.
 
+use std::collections::BTreeMap;
 use std::env;
 
+use escrow_model::PROXY_VARIABLES;
 use ureq::Proxy;
 use ureq::http::Uri;
 
+use crate::providers::Environment;
+
+/// The variables that name proxies, as far as they are set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proxies(BTreeMap<String, String>);
+
+impl Proxies {
+    /// Those that this process has.
+    pub(crate) fn inherited() -> Proxies {
+        Proxies::read(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    /// Those of an attempt.
+    pub(crate) fn of(environment: &Environment) -> Proxies {
+        Proxies::read(|name| environment.setting(name))
+    }
+
+    fn read(value: impl Fn(&str) -> Option<String>) -> Proxies {
+        Proxies(PROXY_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect())
+    }
+
+    fn first(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.0.get(*name)).map(String::as_str)
+    }
+}
+
 /// The proxy for a URL, unless `NO_PROXY` names its host.
-pub(super) fn proxy_for(url: &Uri) -> Result<Option<Proxy>, String> {
-    let is_excluded = variable(&["no_proxy", "NO_PROXY"])
-        .is_some_and(|list| is_listed(&list, url.host().unwrap_or_default(), url.port_u16()));
+pub(super) fn proxy_for(proxies: &Proxies, url: &Uri) -> Result<Option<Proxy>, String> {
+    let is_excluded = proxies
+        .first(&["no_proxy", "NO_PROXY"])
+        .is_some_and(|list| is_listed(list, url.host().unwrap_or_default(), url.port_u16()));
     if is_excluded {
         return Ok(None);
     }
@@ -17,18 +46,14 @@ pub(super) fn proxy_for(url: &Uri) -> Result<Option<Proxy>, String> {
         Some("https") => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
         Some(_) | None => &["http_proxy", "all_proxy", "ALL_PROXY"],
     };
-    let Some(proxy) = variable(names) else { return Ok(None) };
+    let Some(proxy) = proxies.first(names) else { return Ok(None) };
     // The address of a proxy may contain a password.
     let proxy =
-        Proxy::new(&proxy).map_err(|_| "the proxy of the environment has no valid address".to_owned())?;
+        Proxy::new(proxy).map_err(|_| "the proxy of the environment has no valid address".to_owned())?;
     match proxy.uri().scheme_str() {
         Some("http" | "https") => Ok(Some(proxy)),
         Some(_) | None => Err("the proxy of the environment is neither `http` nor `https`".into()),
     }
-}
-
-fn variable(names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 /// `*`, `host`, `.suffix`, `*.suffix`, each with or without a port.

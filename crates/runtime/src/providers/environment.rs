@@ -14,6 +14,8 @@ pub enum Environment {
     Minimal { also: Vec<String>, secrets: Vec<String> },
     /// These and nothing else: what was captured when an approval was asked for.
     Captured { variables: BTreeMap<String, String> },
+    /// Everything as in `rest`, but these as they were when the run started; `None` was not set then.
+    Fixed { variables: BTreeMap<String, Option<String>>, rest: Box<Environment> },
 }
 
 /// The least that programs need to find their tools, their home and their language.
@@ -61,7 +63,21 @@ impl Environment {
             Environment::Captured { variables } => {
                 command.env_clear().envs(variables);
             }
+            Environment::Fixed { variables, rest } => {
+                rest.apply(command);
+                for (name, value) in variables {
+                    match value {
+                        Some(value) => command.env(name, value),
+                        None => command.env_remove(name),
+                    };
+                }
+            }
         }
+    }
+
+    /// The same, with these variables as they were when the run started.
+    pub fn fixed(self, variables: BTreeMap<String, Option<String>>) -> Environment {
+        if variables.is_empty() { self } else { Environment::Fixed { variables, rest: Box::new(self) } }
     }
 
     /// The variables of `MINIMAL_ENVIRONMENT` and these names, less the secrets, as they are now.
@@ -74,7 +90,11 @@ impl Environment {
 
     /// Whether a process gets ours with some changes, and not an own one.
     pub fn is_inherited(&self) -> bool {
-        matches!(self, Environment::Inherit { .. })
+        match self {
+            Environment::Inherit { .. } => true,
+            Environment::Fixed { rest, .. } => rest.is_inherited(),
+            Environment::Minimal { .. } | Environment::Captured { .. } => false,
+        }
     }
 
     /// The same, less these names.
@@ -85,6 +105,11 @@ impl Environment {
                 secrets.extend(names.map(str::to_owned));
             }
             Environment::Captured { variables } => names.for_each(|name| drop(variables.remove(name))),
+            Environment::Fixed { variables, rest } => {
+                let names: Vec<&str> = names.collect();
+                variables.retain(|name, _| !names.contains(&name.as_str()));
+                **rest = rest.without(names.into_iter());
+            }
         }
         narrowed
     }
@@ -109,7 +134,20 @@ impl Environment {
                 }
                 Environment::Captured { variables }
             }
+            // What a harness inherits is keys and addresses, which are read anew.
+            Environment::Fixed { rest, .. } => rest.minimal_with(names),
         }
+    }
+
+    /// A setting of the operator, such as a proxy: as it was when an approval fixed it, otherwise as it is now.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        match self {
+            Environment::Captured { variables } => variables.get(name).cloned(),
+            Environment::Inherit { .. } | Environment::Minimal { .. } | Environment::Fixed { .. } => {
+                std::env::var(name).ok()
+            }
+        }
+        .filter(|value| !value.is_empty())
     }
 
     /// The value that a process would inherit.
@@ -118,6 +156,12 @@ impl Environment {
             Environment::Inherit { secrets } => !secrets.iter().any(|secret| secret == name),
             Environment::Minimal { also, secrets } => kept(also, secrets).any(|kept| kept == name),
             Environment::Captured { variables } => return variables.get(name).map(OsString::from),
+            Environment::Fixed { variables, rest } => {
+                return match variables.get(name) {
+                    Some(value) => value.as_ref().map(OsString::from),
+                    None => rest.value(name),
+                };
+            }
         };
         if passes { std::env::var_os(name) } else { None }
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::event::{Origin, offer};
 use super::{LookError, LookFuture, Looking, TriggerKind, github};
-use crate::http_client::{self, Call, Header, Method, Reach, Reply};
+use crate::http_client::{self, Call, Header, Method, Proxies, Reach, Reply};
 
 pub struct GithubPoll;
 
@@ -182,6 +182,7 @@ async fn get(path: &str, etag: Option<&str>, looking: &Looking<'_>) -> Result<Re
         redirects_max: 2,
         reach,
         ca_file: None,
+        proxies: Proxies::inherited(),
     };
     http_client::call(call, looking.cancellation)
         .await

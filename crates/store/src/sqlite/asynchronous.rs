@@ -12,7 +12,7 @@ use crate::attention::{AttentionItem, Dismissal};
 use crate::chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
 use crate::conflict::RunConflict;
-use crate::decision::Decided;
+use crate::decision::{Decided, NotAccepted};
 use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::{StoreError, StoreErrorKind};
@@ -378,6 +378,17 @@ impl Records for Store {
     ) -> StoreFuture<'a, Result<Decided, StoreError>> {
         let (run, message, from) = (run.clone(), message.clone(), from.to_owned());
         Box::pin(self.blocking(move |store| store.decide(&run, &message, &from)))
+    }
+
+    fn assume<'a>(
+        &'a self,
+        run: &'a RunId,
+        messages: &'a [Message],
+        from: &'a str,
+        expected_seq: u64,
+    ) -> StoreFuture<'a, Result<Result<(), NotAccepted>, StoreError>> {
+        let (run, messages, from) = (run.clone(), messages.to_vec(), from.to_owned());
+        Box::pin(self.blocking(move |store| store.assume(&run, &messages, &from, expected_seq)))
     }
 
     fn dismiss<'a>(

@@ -4,7 +4,7 @@ use escrow_model::{Entry, Event, Message, Millis, RunId};
 use rusqlite::Connection;
 
 use crate::commit::Durability;
-use crate::decision::{Decided, DecidedWait, NotAccepted, judge_decision, wait_of};
+use crate::decision::{Decided, DecidedWait, NotAccepted, judge_assumption, judge_decision, wait_of};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::MessageId;
 use crate::persisted;
@@ -35,7 +35,7 @@ impl Store {
                 return Ok(Decided::Refused(NotAccepted::Gone));
             };
             let recorded: Vec<Message> =
-                recorded(connection, &run, id)?.into_iter().map(|(_, message)| message).collect();
+                recorded(connection, &run)?.into_iter().map(|(_, message)| message).collect();
             // The time of a run never goes backwards: what is late for its journal is late for a slower clock as well.
             let now = now.max(entries::latest_at(connection, &run)?);
             match judge_decision(DecidedWait::from(&wait), &recorded, &message, now) {
@@ -44,10 +44,41 @@ impl Store {
             }
         })
     }
+
+    /// Puts words about effects into a run's inbox, all or none, if each is the first about its effect and the journal
+    /// still ends where they were compared with it.
+    pub fn assume(
+        &self,
+        run: &RunId,
+        messages: &[Message],
+        from: &str,
+        expected_seq: u64,
+    ) -> Result<Result<(), NotAccepted>, StoreError> {
+        let sends = messages.iter().map(|message| inbox::sending(run, message, from));
+        let mut sends = sends.collect::<Result<Vec<_>, _>>()?;
+        let (run, messages) = (run.clone(), messages.to_vec());
+        self.write(Durability::Full, move |connection| {
+            let seq = entries::head(connection, &run)?.map_or(0, |head| head.seq);
+            if seq != expected_seq {
+                return Ok(Err(NotAccepted::Moved));
+            }
+            let recorded: Vec<Message> =
+                recorded(connection, &run)?.into_iter().map(|(_, message)| message).collect();
+            for message in &messages {
+                if let Err(refused) = judge_assumption(&recorded, message) {
+                    return Ok(Err(refused));
+                }
+            }
+            for send in &mut sends {
+                send(connection)?;
+            }
+            Ok(Ok(()))
+        })
+    }
 }
 
-/// The undelivered messages about a wait, oldest first.
-fn recorded(connection: &Connection, run: &RunId, wait: &str) -> Result<Vec<(MessageId, Message)>, Trouble> {
+/// The undelivered messages of a run, oldest first.
+fn recorded(connection: &Connection, run: &RunId) -> Result<Vec<(MessageId, Message)>, Trouble> {
     let mut statement = connection.prepare_cached(
         "SELECT id, message FROM inbox
          WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND delivered_seq IS NULL ORDER BY id",
@@ -60,9 +91,7 @@ fn recorded(connection: &Connection, run: &RunId, wait: &str) -> Result<Vec<(Mes
         let message = persisted::decode_message(&text).map_err(|error| {
             Trouble::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
         })?;
-        if wait_of(&message) == Some(wait) {
-            messages.push((MessageId(id), message));
-        }
+        messages.push((MessageId(id), message));
     }
     Ok(messages)
 }
@@ -83,11 +112,11 @@ pub(super) fn are_decided(
     waits: &[String],
     delivered: &[MessageId],
 ) -> Result<bool, Trouble> {
-    for wait in waits {
-        let messages = recorded(connection, run, wait)?;
-        if messages.iter().any(|(id, _)| !delivered.contains(id)) {
-            return Ok(true);
-        }
+    if waits.is_empty() {
+        return Ok(false);
     }
-    Ok(false)
+    let is_about =
+        |message: &Message| wait_of(message).is_some_and(|wait| waits.iter().any(|one| one == wait));
+    let messages = recorded(connection, run)?;
+    Ok(messages.iter().any(|(id, message)| is_about(message) && !delivered.contains(id)))
 }

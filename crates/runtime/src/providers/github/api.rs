@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::unusable;
 use crate::entropy::now_ms;
-use crate::http_client::{self, Body, Call, Header, Method, Reach, Reply, pause_ms};
+use crate::http_client::{self, Body, Call, Header, Method, Proxies, Reach, Reply, pause_ms};
 use crate::providers::Attempt;
 use crate::providers::http::{
     Granted, MAX_BYTES, connect_timeout, decoded, fault_of_status, fault_without_answer,
@@ -54,7 +54,7 @@ impl<'a> Api<'a> {
             (None, _) => return Err(unusable("grant one secret, or name the token `GITHUB_TOKEN`")),
         };
         // The operator's word: it may be private, as the server of a company is.
-        let (base, reach) = match std::env::var("GITHUB_API_URL").ok().filter(|url| !url.is_empty()) {
+        let (base, reach) = match attempt.environment.setting("GITHUB_API_URL") {
             Some(url) => (url.trim_end_matches('/').to_owned(), Reach::Private),
             None => (PUBLIC_API.to_owned(), Reach::Public),
         };
@@ -179,6 +179,7 @@ impl<'a> Api<'a> {
             redirects_max: if method.is_mutating() { 0 } else { 3 },
             reach: self.reach,
             ca_file: None,
+            proxies: Proxies::of(&self.attempt.environment),
         }
     }
 }

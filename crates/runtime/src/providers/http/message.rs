@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::secret_reference::{Expanded, expand};
-use escrow_model::{FaultCode, ProviderFault, Request, is_of_transport};
+use escrow_model::{FILE_DIGEST, FaultCode, ProviderFault, Request, hex, is_of_transport};
 use escrow_template::percent_encoded;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
-use crate::http_client::{Body, Call, Header, Method, Reach};
+use crate::http_client::{Body, Call, Header, Method, Proxies, Reach};
 use crate::project;
 use crate::providers::Attempt;
 
@@ -105,6 +106,7 @@ pub(super) fn call(request: &Request, attempt: &Attempt) -> Result<Call, Provide
             Some(_) | None => Reach::Public,
         },
         ca_file: text("ca_file").map(|path| attempt.directory.join(path)),
+        proxies: Proxies::of(&attempt.environment),
     })
 }
 
@@ -164,7 +166,11 @@ fn body(
         let (pairs, has_secret) = pairs("form", Some(form), granted)?;
         (pairs.into_bytes(), has_secret, "application/x-www-form-urlencoded")
     } else if let Some(path) = field("file").and_then(Value::as_str) {
-        (file(attempt, path)?, false, "application/octet-stream")
+        let bytes = match field(FILE_DIGEST).and_then(Value::as_str) {
+            Some(digest) => verified_file(attempt, path, digest)?,
+            None => file(attempt, &[&attempt.directory, &attempt.artifacts], path)?,
+        };
+        (bytes, false, "application/octet-stream")
     } else if let Some(body) = field("body") {
         let mut body = body.clone();
         let has_secret = granted.expand_value(&mut body);
@@ -179,11 +185,22 @@ fn body(
     Ok(Some((Body { bytes: Arc::new(bytes), has_secret }, content_type.to_owned())))
 }
 
-/// A file beneath the directory of the run or its artifacts. A value in the path must not lead elsewhere.
-fn file(attempt: &Attempt, path: &str) -> Result<Vec<u8>, ProviderFault> {
+/// An artifact of the run, if it still has the content that a check has verified.
+fn verified_file(attempt: &Attempt, path: &str, digest: &str) -> Result<Vec<u8>, ProviderFault> {
+    let named = Path::new(path);
+    let named = named.strip_prefix(&attempt.artifacts).unwrap_or(named);
+    let bytes = file(attempt, &[&attempt.artifacts], &named.to_string_lossy())?;
+    if hex(&Sha256::digest(&bytes)) != digest {
+        return Err(unusable(format!("`file` `{path}` has changed since it was verified")));
+    }
+    Ok(bytes)
+}
+
+/// A file beneath the first of these folders that has it. A value in the path must not lead elsewhere.
+fn file(attempt: &Attempt, folders: &[&PathBuf], path: &str) -> Result<Vec<u8>, ProviderFault> {
     let unreadable = |why: String| unusable(format!("`file` `{path}` cannot be sent: {why}"));
-    let found = [&attempt.directory, &attempt.artifacts]
-        .into_iter()
+    let found = folders
+        .iter()
         .find_map(|folder| beneath(folder, path))
         .ok_or_else(|| unreadable("it is not in the directory of the run, nor in its artifacts".into()))?;
     let state = "it belongs to the state of Escrow, which holds other runs and their secrets";

@@ -1,0 +1,142 @@
+//! Effects of nested runs: under an `effect_key` they span runs, and what a nested run did not keep stays unkept.
+
+mod desk;
+
+use desk::Desk;
+
+const NESTED: &str = "checks: {nest: {type: playbook, playbook: inner.yaml, effect_key: rel}}";
+
+fn paid(desk: &Desk) -> usize {
+    desk.read("paid").lines().count()
+}
+
+#[test]
+fn a_confirmed_effect_inside_a_keyed_playbook_check_is_not_repeated_by_another_run() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        r#"checks:
+  pay: {type: command, exec: 'echo "$ESCROW_IDEMPOTENCY_KEY" >> paid; echo paid', criticality: external, guarantee: "output === 'paid'"}
+  after: {type: command, depends_on: pay, exec: 'test -e okay'}"#,
+    );
+    assert_eq!(desk.run(NESTED).0, Some(1));
+    assert_eq!(desk.run(NESTED).0, Some(1));
+    desk.write("okay", "");
+    let (code, document) = desk.run(NESTED);
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(paid(&desk), 1);
+}
+
+#[test]
+fn one_that_broke_its_contract_is_judged_again_and_not_repeated() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        r#"checks: {pay: {type: command, exec: 'echo x >> paid', criticality: external, guarantee: "output === 'paid'"}}"#,
+    );
+    for _ in 0..3 {
+        assert_eq!(desk.run(NESTED).0, Some(1));
+    }
+    assert_eq!(paid(&desk), 1);
+}
+
+#[test]
+fn an_edited_nested_playbook_is_another_request_under_the_same_key() {
+    let desk = Desk::new();
+    let inner = |word: &str| {
+        format!("checks: {{pay: {{type: command, exec: 'echo {word} >> paid', criticality: external}}}}")
+    };
+    desk.write("inner.yaml", &inner("one"));
+    assert_eq!(desk.run(NESTED).0, Some(0));
+    desk.write("inner.yaml", &inner("two"));
+    let (code, document) = desk.run(NESTED);
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["checks"]["nest"]["issues"][0]["rule_id"], "effect/key_conflict");
+    assert_eq!(desk.read("paid"), "one\n");
+}
+
+#[test]
+fn done_confirms_the_effect_of_a_nested_run_and_does_not_keep_its_contracts() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        r#"timeout: 500ms
+checks:
+  migrate: {type: command, exec: 'echo migrate >> paid; sleep 30', criticality: external, guarantee: "output === 'ok'"}
+  smoke: {type: command, depends_on: migrate, exec: 'echo bad', guarantee: "output === 'good'"}"#,
+    );
+    let outer = "checks:
+  nest: {type: playbook, playbook: inner.yaml}
+  ship: {type: command, depends_on: nest, exec: 'touch shipped', criticality: external}";
+    let (code, document) = desk.run(outer);
+    assert_eq!(code, Some(4), "{document}");
+    let run = document["run"]["id"].as_str().expect("an id");
+    assert_eq!(desk.escrow(&["resume", run, "--assume", "nest=done"]).code, Some(124), "its time was up");
+    assert_eq!(desk.show(run)["run"]["reason"]["code"], "run.timed_out.deadline");
+    assert!(!desk.path().join("shipped").exists());
+}
+
+#[test]
+fn the_effect_of_a_nested_run_is_blocked_whatever_criticality_its_check_claims() {
+    for criticality in ["policy", "internal", "info"] {
+        let desk = Desk::new();
+        desk.write(
+            "inner.yaml",
+            "checks: {x: {type: command, criticality: external, exec: 'touch shipped'}}",
+        );
+        let (_, document) = desk.run(&format!(
+            "checks:
+  tests: {{type: command, exec: 'echo 1', guarantee: 'output === 0', continue_on_failure: true}}
+  n: {{type: playbook, playbook: inner.yaml, depends_on: tests, criticality: {criticality}}}"
+        ));
+        assert_eq!(document["checks"]["n"]["skip_reason"], "contract_blocked", "{document}");
+        assert!(!desk.path().join("shipped").exists());
+    }
+}
+
+#[test]
+fn a_guard_inside_a_nested_run_that_could_not_be_evaluated_holds_back_the_outer_effect() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "checks:
+  tests: {type: command, exec: 'exit 1', if: 'outputs.b.x.y'}
+  b: {type: command, exec: 'echo {}'}",
+    );
+    let (_, document) = desk.run(
+        "checks:
+  n: {type: playbook, playbook: inner.yaml}
+  ship: {type: command, depends_on: n, criticality: external, exec: 'touch shipped'}",
+    );
+    assert_eq!(document["checks"]["ship"]["skip_reason"], "contract_blocked", "{document}");
+    assert!(!desk.path().join("shipped").exists());
+}
+
+#[test]
+fn of_two_people_who_settle_one_effect_at_once_exactly_one_is_told_that_it_counts() {
+    for round in 0..6 {
+        let desk = Desk::new();
+        desk.run("checks: {x: {type: command, criticality: external, exec: 'kill -9 $$'}}");
+        let effects = desk.escrow(&["effects", "--output", "json"]).json();
+        let key = effects["effects"][0]["key"].as_str().expect("a key").to_owned();
+        if round % 2 == 1 {
+            desk.escrow(&["cancel", "last"]);
+        }
+        let words = ["done", "failed"].map(|word| {
+            (word, desk.start(&["effects", "resolve", &key, word, "--by", "ann", "--why", "seen"]))
+        });
+        let mut accepted = Vec::new();
+        for (word, child) in words {
+            let code = child.wait_with_output().expect("it ends").status.code();
+            // The run fails when the effect did not happen, and its code is then that of the run.
+            match code {
+                Some(0 | 1) => accepted.push(word),
+                other => assert_eq!(other, Some(4), "{word} in round {round}"),
+            }
+        }
+        let state = desk.escrow(&["effects", "--output", "json"]).json()["effects"][0]["state"].clone();
+        let expected = if accepted == ["done"] { "confirmed" } else { "failed" };
+        assert_eq!(accepted.len(), 1, "round {round}: {accepted:?}");
+        assert_eq!(state, expected, "round {round}");
+    }
+}
