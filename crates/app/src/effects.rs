@@ -92,7 +92,8 @@ async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) 
     let journal = app.journal()?;
     let TakenOver { lease, mut run, .. } = take_over(app, row).await?;
     // Another person may have settled it before this process took the run over.
-    let now = app.queries()?.effects(&EffectFilter { runs: Vec::new(), key: Some(effect.key.clone()) }).await;
+    let filter = EffectFilter { key: Some(effect.key.clone()), ..EffectFilter::default() };
+    let now = app.queries()?.effects(&filter).await;
     let settled = now.map(|mut rows| rows.pop().map(|effect| effect.state));
     match settled {
         Ok(Some(EffectState::Unknown | EffectState::Intended)) => {}
