@@ -255,10 +255,10 @@ fn refusals_say_what_to_write_instead() {
         help: give it to the script: `sh -c 'echo "$1"' sh {{ … }}`
 
         a value within arithmetic would be read as code
-        help: compute in the template (`{{ n + 1 }}`), or pass it through `env:`
+        help: compute in the template: `{{ n + 1 }}`
 
         a value cannot stand in a here-document whose delimiter is quoted
-        help: write the delimiter without quotes, or pass the value through `env:`
+        help: write the delimiter without quotes
 
         a value cannot follow a `$` or a `\`
         help: write `{{ … }}` alone: it is already a complete word

@@ -4,6 +4,7 @@
 
 mod agents;
 mod broken;
+mod followed_helps;
 mod good;
 mod pages;
 mod prompt;

@@ -49,8 +49,6 @@ pub enum ShellErrorKind {
     Unfinished,
 }
 
-const INSTEAD: &str = "pass it through `env:`, or make `exec` a list";
-
 impl ShellErrorKind {
     fn message(self) -> &'static str {
         match self {
@@ -86,22 +84,20 @@ impl ShellErrorKind {
             ShellErrorKind::Adjacent => "write `{{ … }}` alone: it is already a complete word",
             ShellErrorKind::AnsiQuotes => "close the quotes before the value and open them behind it",
             ShellErrorKind::Backticks => "write `$(…)`",
-            ShellErrorKind::Arithmetic => {
-                "compute in the template (`{{ n + 1 }}`), or pass it through `env:`"
-            }
+            ShellErrorKind::Arithmetic => "compute in the template: `{{ n + 1 }}`",
             ShellErrorKind::Parameter => "use a default in the template (`{{ x | default('y') }}`)",
-            ShellErrorKind::QuotedHeredoc => {
-                "write the delimiter without quotes, or pass the value through `env:`"
-            }
+            ShellErrorKind::QuotedHeredoc => "write the delimiter without quotes",
             ShellErrorKind::Brackets => "write `[ … ]`",
             ShellErrorKind::Array => "use the positional parameters: `set -- {{ … }}`",
             ShellErrorKind::Command => "write the command's name, or a path such as `./scripts/{{ … }}`",
+            // The script is read by nothing that knows its code, so it takes any value.
             ShellErrorKind::Program => {
-                "give it to the program as an argument, through `env:`, or make `exec` a list"
+                "keep the command in a script of its own, and give that the value: `./script {{ … }}`"
             }
             ShellErrorKind::Ambiguous => "write it in a way that every POSIX shell reads alike",
             ShellErrorKind::Unfinished => "close it",
-            ShellErrorKind::HeredocDelimiter | ShellErrorKind::Name => INSTEAD,
+            ShellErrorKind::HeredocDelimiter => "write the delimiter out",
+            ShellErrorKind::Name => "write the name out: `name={{ … }}`",
         }
     }
 }
