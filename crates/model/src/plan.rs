@@ -199,6 +199,9 @@ impl Reconcile {
     /// How long the command may take, unless the playbook says otherwise.
     pub const TIMEOUT_MS: u64 = 60_000;
 
+    /// How often its answer `retry` may have an attempt repeated where there is no `on_fail.retry`.
+    pub const REPEATS_MAX: u32 = 3;
+
     /// The provider looks for its effect itself, with the request that the check would make.
     pub fn by_provider() -> Reconcile {
         Reconcile {

@@ -126,6 +126,14 @@ impl PlanReads {
         reads.env
     }
 
+    /// Whether rendering the request of a check reads a value, which may be missing.
+    pub fn renders_values(check: &Check) -> bool {
+        let mut reads = PlanReads::default();
+        check.env.values().chain(&check.effect_key).for_each(|text| reads.template(text.reads()));
+        check.fields.values().for_each(|field| reads.field(field));
+        reads != PlanReads::default()
+    }
+
     /// `$NAME` and `${NAME…}`, wherever they stand: one too many does no harm.
     fn shell_variables(&mut self, script: &str) {
         for (at, _) in script.match_indices('$') {

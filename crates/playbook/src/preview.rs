@@ -1,14 +1,18 @@
 //! What a plan can do to the world: every effect, what stands in its way, how often it can be attempted, and who is asked.
 //!
-//! **Invariant:** a guard is listed only if no way to the effect avoids it. Guards of alternatives (`a|b`) are listed when
-//! all alternatives have them.
+//! **Invariant:** a guard is listed only if no way to the effect avoids it, and no run attempts an effect more often than
+//! is said here.
+
+mod attempts;
+mod guards;
 
 use std::collections::BTreeSet;
 
-use escrow_model::{
-    ApprovalTerms, Check, CheckIndex, Criticality, Field, NestedPlaybook, NestedPlaybooks, Plan,
-};
+use escrow_model::{ApprovalTerms, Check, Criticality, Field, NestedPlaybook, NestedPlaybooks, Plan};
 use serde::Serialize;
+
+use self::attempts::attempts_of;
+use self::guards::Guards;
 
 /// Nested runs are not followed deeper than they can run.
 const DEPTH_MAX: usize = 8;
@@ -156,6 +160,7 @@ impl Way {
 }
 
 fn follow(plan: &Plan, playbooks: &NestedPlaybooks, way: &Way, preview: &mut Preview) {
+    let found = Guards::of(plan, |check| way.name(check));
     for index in plan.indices() {
         let check = plan.check(index);
         let name = way.name(check);
@@ -165,7 +170,7 @@ fn follow(plan: &Plan, playbooks: &NestedPlaybooks, way: &Way, preview: &mut Pre
             continue;
         }
         let mut guards = way.guards.clone();
-        guards.extend(before(plan, index, way, &mut BTreeSet::new()));
+        guards.extend(found.before(index).cloned());
         let attempts = way.attempts.saturating_mul(attempts_of(plan, index));
         let fan = check.fan.iter().map(|parent| way.name(plan.check(*parent)));
         let for_each: Vec<String> = way.for_each.iter().cloned().chain(fan).collect();
@@ -196,99 +201,6 @@ fn nested_in<'p>(plan: &Plan, playbooks: &'p NestedPlaybooks, check: &Check) -> 
     playbooks.files.get(plan.nested.names.get(check.nested_name()?)?)
 }
 
-/// What stands between the start of the plan and the start of this check.
-fn before(plan: &Plan, index: CheckIndex, way: &Way, visited: &mut BTreeSet<CheckIndex>) -> BTreeSet<Guard> {
-    // A ring of dependencies is a load error; a check that is reached twice has nothing more to add.
-    if !visited.insert(index) {
-        return BTreeSet::new();
-    }
-    let check = plan.check(index);
-    let mut guards: BTreeSet<Guard> = gates(check, &way.name(check)).into_iter().collect();
-    for need in &check.needs {
-        let mut shared: Option<BTreeSet<Guard>> = None;
-        for dependency in &need.any_of {
-            let mut seen = visited.clone();
-            let these = through(plan, *dependency, way, &mut seen);
-            if need.any_of.len() == 1 {
-                *visited = seen;
-            }
-            shared = Some(match shared {
-                Some(others) => others.intersection(&these).cloned().collect(),
-                None => these,
-            });
-        }
-        guards.extend(shared.into_iter().flatten());
-    }
-    guards
-}
-
-/// What stands between the start of the plan and the dependents of this check.
-fn through(plan: &Plan, index: CheckIndex, way: &Way, visited: &mut BTreeSet<CheckIndex>) -> BTreeSet<Guard> {
-    let check = plan.check(index);
-    let name = way.name(check);
-    let mut guards = before(plan, index, way, visited);
-    // Dependents start although this check was skipped, so what skips it does not stop them.
-    guards.retain(|guard| {
-        let is_own = guard.check == name;
-        let is_passed_over = match guard.kind {
-            GuardKind::If => check.continue_on_failure || check.continue_on_skip,
-            GuardKind::Assume => check.continue_on_failure,
-            // Later steps do not need this one.
-            GuardKind::Condition | GuardKind::Failure => true,
-            GuardKind::Approval
-            | GuardKind::Guarantee
-            | GuardKind::Schema
-            | GuardKind::Rules
-            | GuardKind::FailIf
-            | GuardKind::Outcome
-            | GuardKind::Artifacts
-            | GuardKind::Answer => false,
-        };
-        !(is_own && is_passed_over)
-    });
-    // A broken contract blocks effects behind it even with `continue_on_failure`.
-    guards.extend(contracts(check, &name));
-    guards
-}
-
-/// What is decided before a check starts.
-fn gates(check: &Check, name: &str) -> Vec<Guard> {
-    let guard = |kind, text: &str| Guard { check: name.to_owned(), kind, text: text.to_owned() };
-    let mut guards: Vec<Guard> = Vec::new();
-    guards.extend(check.condition.as_ref().map(|condition| guard(GuardKind::If, condition.source())));
-    if let Some(step) = &check.step {
-        guards.push(match &step.condition {
-            Some(condition) => guard(GuardKind::Condition, condition.source()),
-            None => guard(GuardKind::Failure, "skipped when a step before it has failed"),
-        });
-        // Nothing comes before the first step.
-        guards.retain(|one| one.kind != GuardKind::Failure || !check.after.is_empty());
-    }
-    guards.extend(check.assume.iter().map(|assumption| guard(GuardKind::Assume, assumption.source())));
-    guards.extend(
-        check.requires_approval.as_ref().map(|rule| guard(GuardKind::Approval, &rule.terms.in_words())),
-    );
-    guards
-}
-
-/// What a check must keep before an effect behind it starts.
-fn contracts(check: &Check, name: &str) -> Vec<Guard> {
-    let guard = |kind, text: &str| Guard { check: name.to_owned(), kind, text: text.to_owned() };
-    let mut guards: Vec<Guard> = Vec::new();
-    guards.extend(check.guarantee.iter().map(|promise| guard(GuardKind::Guarantee, promise.source())));
-    guards.extend(check.schema.as_ref().map(|_| guard(GuardKind::Schema, "")));
-    let rules = check.rules.iter().filter(|rule| rule.enabled).map(|rule| rule.rule_id.as_str());
-    let rules = rules.collect::<Vec<_>>().join(", ");
-    guards.extend((!rules.is_empty()).then(|| guard(GuardKind::Rules, &rules)));
-    guards.extend(check.fail_if.as_ref().map(|condition| guard(GuardKind::FailIf, condition.source())));
-    guards.extend(check.outcome.as_ref().map(|kind| guard(GuardKind::Outcome, kind)));
-    guards.extend(
-        (!check.artifacts.is_empty()).then(|| guard(GuardKind::Artifacts, &check.artifacts.join(", "))),
-    );
-    guards.extend((check.provider.as_str() == HUMAN_INPUT).then(|| guard(GuardKind::Answer, "")));
-    guards
-}
-
 const HUMAN_INPUT: &str = "human-input";
 
 fn question(check: &Check, name: &str) -> Option<Question> {
@@ -300,44 +212,6 @@ fn question(check: &Check, name: &str) -> Option<Question> {
         None => return None,
     };
     Some(Question { check: name.to_owned(), kind, terms, expires_ms })
-}
-
-/// First attempts and retries, once for every time that routing can re-run the check.
-fn attempts_of(plan: &Plan, index: CheckIndex) -> u64 {
-    let check = plan.check(index);
-    let retries = check.retry.as_ref().map_or(0, |retry| u64::from(retry.max));
-    (1 + retries).saturating_mul(1 + reruns(plan, index))
-}
-
-/// How often routing can re-run a check in one scope.
-fn reruns(plan: &Plan, index: CheckIndex) -> u64 {
-    let mut limit = 0;
-    for source in &plan.checks {
-        let computed = source.routings().any(|routing| routing.run_js.is_some() || routing.goto_js.is_some());
-        let mut targets = source.routings().flat_map(|routing| routing.targets());
-        if computed || targets.any(|target| target == index || depends_on(plan, index, target)) {
-            limit = limit.max(plan.loop_budget(source));
-        }
-    }
-    u64::from(limit)
-}
-
-fn depends_on(plan: &Plan, check: CheckIndex, other: CheckIndex) -> bool {
-    let mut seen = BTreeSet::from([check]);
-    let mut open = vec![check];
-    while let Some(at) = open.pop() {
-        let spec = plan.check(at);
-        let below = spec.needs.iter().flat_map(|need| &need.any_of).chain(&spec.after).chain(&spec.fan);
-        for below in below {
-            if *below == other {
-                return true;
-            }
-            if seen.insert(*below) {
-                open.push(*below);
-            }
-        }
-    }
-    false
 }
 
 /// What the check asks of its provider, as the file has it.

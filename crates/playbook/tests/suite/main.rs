@@ -7,6 +7,7 @@ mod broken;
 mod followed_helps;
 mod good;
 mod pages;
+mod preview;
 mod prompt;
 mod properties;
 mod reports;
