@@ -145,6 +145,8 @@ diagnostics! {
         => "add `idempotent: true`, `reconcile`, `effect_key`, or `on_fail: { run: [CHECK] }` with a check that undoes it"
     "W0253" "many retries of a critical check"
         => "lower `on_fail.retry.max` to 3 or less"
+    "W0254" "fault that passes a contract unjudged"
+        => "add `fail_if`, which is judged on a fault too (`fail_if: result.exit_code !== 0`), or remove `continue_on_failure`"
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod reachability;
 mod safety;
 pub(crate) mod scope;
 mod starts;
+mod unjudged;
 
 use escrow_model::{Plan, PlanKind, Safety};
 
@@ -48,6 +49,7 @@ pub(crate) fn resolve(
     scope::check(&known, &uses, text, found);
     if plan.kind == PlanKind::Playbook {
         safety::check(&drafts, plan.safety, found);
+        unjudged::check(&drafts, &graph, plan.safety == Safety::Strict, found);
     } else {
         drafts.iter().for_each(|draft| effects::check(draft, plan.safety == Safety::Strict, found));
     }

@@ -111,6 +111,6 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
 }
 
 /// A JSON Schema or an outcome kind constrains the output; a layout does not.
-fn constrains_output(schema: &Value) -> bool {
+pub(super) fn constrains_output(schema: &Value) -> bool {
     schema.as_str().is_none_or(|name| !crate::decode::is_layout(name))
 }
