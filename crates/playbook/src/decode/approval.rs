@@ -1,5 +1,7 @@
 //! Decodes `requires_approval`: `true`, or a map that says who approves, how many and how long.
 
+use std::collections::BTreeSet;
+
 use escrow_model::{ApprovalRule, ApprovalTerms};
 
 use super::{Decoder, count, items, texts};
@@ -43,8 +45,7 @@ impl Decoder<'_> {
                 );
             }
         }
-        let named = u32::try_from(terms.by.len()).unwrap_or(u32::MAX);
-        // A bare name stands for a user or for a token, and is one approver all the same.
+        let named = u32::try_from(approvers(&terms.by).len()).unwrap_or(u32::MAX);
         if let (true, Some(entry)) = (named > 0 && terms.count > named, node.entry("count")) {
             self.found().push(
                 Problem::new(
@@ -57,4 +58,15 @@ impl Decoder<'_> {
             );
         }
     }
+}
+
+/// The different approvers. A bare name stands for a user or for a token and is one approver all the same, so `os:ann` adds
+/// nothing to `ann`.
+fn approvers(by: &[String]) -> BTreeSet<&str> {
+    let is_named = |bare: &str| by.iter().any(|other| other == bare);
+    let names = by.iter().map(|name| match name.split_once(':') {
+        Some((_, bare)) if is_named(bare) => bare,
+        Some(_) | None => name.as_str(),
+    });
+    names.collect()
 }
