@@ -189,3 +189,30 @@ fn an_item_of_a_check_without_items_is_not_explained() {
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("there is no such item"), "{}", refused.stderr);
 }
+
+/// The last attempt of `a` failed with an exit code, which blocks nothing. The first one broke the contract.
+#[test]
+fn a_block_is_explained_by_the_attempt_that_broke_the_contract() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        "checks:
+  a:
+    type: command
+    exec: echo 1; test $ESCROW_ATTEMPT = 1
+    guarantee: output === 2
+    retry_on: [transient, logical]
+    on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}
+    continue_on_failure: true
+    criticality: info
+  sa: {type: command, depends_on: a, criticality: external, exec: 'true'}",
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["sa"]["skip_reason"], "contract_blocked", "{document}");
+    let account = explain(&desk, &["sa"]);
+    let cause = &account["cause"];
+    assert_eq!((&cause["check"], &cause["attempt"]), (&json!("a"), &json!(1)), "{account:#}");
+    assert_eq!(cause["issues"][0]["rule_id"], "contract/guarantee_failed", "{account:#}");
+    assert_eq!(account["differs"], json!(["`output` is 1; it would have to be 2"]), "{account:#}");
+    let page = desk.escrow(&["explain", "last", "sa"]).stdout;
+    assert!(!page.contains("would have to exit with 0"), "{page}");
+}

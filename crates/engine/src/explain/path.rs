@@ -45,8 +45,16 @@ impl JournalReader<'_> {
             };
             // Items settle in any order: each step was decided before the skip, not before the step that leads to it.
             let (mut moved, skipped) = (false, at.1);
-            for step in steps {
-                let Some(entry) = self.decision(step.check, &step.scope, skipped) else { break };
+            let broken = match (reason, steps.last()) {
+                (SkipReason::ContractBlocked, Some(last)) => self.violation(last, skipped),
+                _ => None,
+            };
+            let last = steps.len().saturating_sub(1);
+            for (place, step) in steps.into_iter().enumerate() {
+                let broken = broken.filter(|_| place == last);
+                let Some(entry) = broken.or_else(|| self.decision(step.check, &step.scope, skipped)) else {
+                    break;
+                };
                 let scope = super::scope_of(&self.entries[entry].event).cloned().unwrap_or_default();
                 at = (Location::new(step.check, scope), entry);
                 links.push(self.link(&at.0, entry));
@@ -57,6 +65,29 @@ impl JournalReader<'_> {
             }
         }
         Ok((links, at.1))
+    }
+
+    /// The verdict whose broken contract still counted at an entry: a later attempt may have failed for another reason,
+    /// which remedies nothing.
+    fn violation(&self, at: &Location, until: usize) -> Option<usize> {
+        let name = &self.plan.check(at.check).name;
+        let mut standing = BTreeMap::new();
+        for (index, entry) in self.entries[..until].iter().enumerate() {
+            let Event::CheckJudged { check, scope, verdict, violation, .. } = &entry.event else { continue };
+            if check != name || !scope.touches(&at.scope) {
+                continue;
+            }
+            match verdict {
+                Verdict::Succeeded => {
+                    standing.remove(scope);
+                }
+                Verdict::Failed if *violation => {
+                    standing.insert(scope, index);
+                }
+                Verdict::Failed => {}
+            }
+        }
+        standing.into_values().min()
     }
 
     fn link(&self, Location { check, scope }: &Location, entry: usize) -> Link {
