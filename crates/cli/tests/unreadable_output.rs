@@ -158,3 +158,19 @@ fn json_on_stdout_has_no_character_that_drives_a_terminal_or_reorders_text() {
     assert!(done.stdout.contains(r"x\u009by\u202ez\u061c\u007f"), "{}", done.stdout);
     assert_eq!(done.json()["checks"]["a"]["output"], "x\u{9b}y\u{202e}z\u{61c}\u{7f}");
 }
+
+#[test]
+fn the_context_of_a_command_names_output_that_was_cut_and_has_none_of_it() {
+    let (code, document) = check(
+        r#"
+checks:
+  long: {type: command, exec: "echo BAD; head -c 17000000 /dev/zero | tr '\\0' x"}
+  short: {type: command, exec: "echo whole"}
+  read: {type: command, depends_on: [long, short], exec: 'cat "$ESCROW_CONTEXT"'}
+"#,
+    );
+    assert_eq!(code, Some(0), "{}", document["run"]);
+    let context = &document["checks"]["read"]["output"];
+    assert_eq!(context["truncated"], serde_json::json!(["long"]));
+    assert_eq!(context["outputs"], serde_json::json!({ "long": null, "short": "whole" }));
+}

@@ -464,7 +464,9 @@ impl Run {
     /// depends on, directly or not, and what was wrong with the attempt before.
     pub fn context(&self, check: CheckIndex, scope: &ScopePath) -> Vec<u8> {
         let view = View::before(self, check, scope);
+        let fan = &self.state.plan.check(check).fan;
         let mut outputs = BTreeMap::new();
+        let mut truncated = BTreeSet::new();
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
         if let Some(source) = self.cell(check, scope).and_then(|cell| cell.activation.routed_from.as_ref()) {
@@ -475,7 +477,12 @@ impl Run {
             if next != check
                 && let Some(output) = view.outputs.of(next)
             {
-                outputs.insert(spec.name.as_str(), output);
+                // The end of an output must not be taken for the whole.
+                let is_cut = self.is_output_cut(next, &scope_toward(fan, scope, &spec.fan));
+                if is_cut {
+                    truncated.insert(spec.name.as_str());
+                }
+                outputs.insert(spec.name.as_str(), if is_cut { &Value::Null } else { output });
             }
             for dependency in spec.follows() {
                 if seen.insert(dependency) {
@@ -491,7 +498,8 @@ impl Run {
         let previous = last
             .filter(|last| last.verdict == Some(Verdict::Failed))
             .map(|last| Previous { issues: &last.issues, missing: &last.missing });
-        let context = Context { event, inputs: &self.state.inputs, outputs, item: view.item, previous };
+        let context =
+            Context { event, inputs: &self.state.inputs, outputs, truncated, item: view.item, previous };
         // Values and names have no way to fail.
         serde_json::to_vec(&context).unwrap_or_default()
     }
@@ -502,6 +510,8 @@ struct Context<'a> {
     event: BTreeMap<&'a str, &'a Value>,
     inputs: &'a Value,
     outputs: BTreeMap<&'a str, &'a Value>,
+    /// The checks whose output was too long to be kept: it is null.
+    truncated: BTreeSet<&'a str>,
     item: Option<&'a Value>,
     /// Absent unless an attempt before failed.
     #[serde(skip_serializing_if = "Option::is_none")]
