@@ -134,7 +134,7 @@ impl<'a> Arbitration<'a> {
 
     pub(crate) async fn settle(&mut self, run: &Run, conflict: &RunConflict) -> Result<Settled, StoreError> {
         if self.means.arbiter.is_inside(&conflict.root.id) {
-            return Ok(Settled::Refused(refusal(conflict, "around this one", next(conflict, true))));
+            return Ok(Settled::Refused(refusal(conflict, INSIDE, None)));
         }
         // The process that drives this run drives a sibling too, even if it has not taken it over yet.
         let is_driven = conflict.is_sibling || self.is_driven(&conflict.root.id).await?;
@@ -150,7 +150,7 @@ impl<'a> Arbitration<'a> {
             (_, true) => "which is running",
             (_, false) => "whose process is gone",
         };
-        let refused = |why| Settled::Refused(refusal(conflict, why, next(conflict, is_driven)));
+        let refused = |why| Settled::Refused(refusal(conflict, why, Some(next(conflict, is_driven))));
         match self.rule {
             OnConflict::Refuse => Ok(refused(why)),
             OnConflict::Wait if is_driven && conflict.root.status != RunStatus::Waiting => {
@@ -266,16 +266,19 @@ pub(crate) fn next(conflict: &RunConflict, is_driven: bool) -> String {
     }
 }
 
-fn refusal(conflict: &RunConflict, why: &str, command: String) -> Reason {
+/// No command settles it: the run around this one ends only after this one.
+const INSIDE: &str = "around this one, which would wait for itself: start it as a check of type `playbook`, which shares the \
+                      group, or give it another group";
+
+fn refusal(conflict: &RunConflict, why: &str, command: Option<String>) -> Reason {
     let (Contested::Group(name) | Contested::Artifacts(name)) = &conflict.over;
     let holder = named(&conflict.root);
     Reason {
         code: ReasonCode::FailedConflict,
         summary: format!("the concurrency group `{name}` is held by {holder}, {why}"),
-        evidence: vec![
-            Evidence::run(conflict.root.id.as_str(), "holds the concurrency group"),
-            Evidence::command(command, "settles it"),
-        ],
+        evidence: std::iter::once(Evidence::run(conflict.root.id.as_str(), "holds the concurrency group"))
+            .chain(command.map(|command| Evidence::command(command, "settles it")))
+            .collect(),
     }
 }
 
