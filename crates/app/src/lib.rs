@@ -27,6 +27,7 @@ pub mod artifacts;
 pub mod attention;
 pub mod backup;
 pub mod chains;
+pub mod directories;
 pub mod documents;
 pub mod driver;
 pub mod effects;

@@ -63,10 +63,18 @@ fn nested_lines(nested: &ApprovedPlaybook) -> Vec<(String, String)> {
         } else {
             format!("{} of {}", effect.check, effect.playbook)
         };
-        let command = effect.command.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+        let command = effect.command.as_deref().map(beside_or_below).unwrap_or_default();
         ("external".to_owned(), format!("{place} ({}){command}", effect.provider))
     }));
     lines
+}
+
+/// A command of one line stands beside its check, everything else below it.
+fn beside_or_below(command: &str) -> String {
+    if command.contains('\n') {
+        return format!("\n  {}", command.replace('\n', "\n  "));
+    }
+    format!(": {command}")
 }
 
 /// The script in one pass: a value that looks like a reference is not replaced again.

@@ -2,7 +2,7 @@
 
 use std::char::EscapeUnicode;
 
-use escrow_model::{Millis, SkipReason, is_harmless};
+use escrow_model::{Millis, SkipReason, is_visible};
 use escrow_runtime::now_ms;
 
 use crate::error::Error;
@@ -44,7 +44,8 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Text from outside on one short line. Control characters, and characters that reorder text, are shown as escapes.
+/// Text from outside on one short line. Control characters, characters that reorder text and invisible ones are shown as
+/// escapes.
 pub fn printable(line: &str) -> String {
     harmless(line, 400)
 }
@@ -59,8 +60,8 @@ fn harmless(line: &str, length_max: usize) -> String {
     line.chars().map(plain).take(length_max).flat_map(escaped).collect()
 }
 
-/// One line of what a person decides about, whole. Nothing is left out: what would drive the terminal or reorder the text
-/// is shown as an escape such as `\u{202e}`.
+/// One line of what a person decides about, whole. Nothing is left out: what would drive the terminal, reorder the text or
+/// not be seen is shown as an escape such as `\u{202e}`.
 pub fn visible(line: &str) -> String {
     line.chars().flat_map(|c| if c == '\t' { Escaped::Plain(Some(c)) } else { escaped(c) }).collect()
 }
@@ -91,7 +92,7 @@ impl Iterator for Escaped {
 }
 
 fn escaped(c: char) -> Escaped {
-    if is_harmless(c) { Escaped::Plain(Some(c)) } else { Escaped::Unicode(c.escape_unicode()) }
+    if is_visible(c) { Escaped::Plain(Some(c)) } else { Escaped::Unicode(c.escape_unicode()) }
 }
 
 /// Why a check did not run. `detail` may be empty.

@@ -172,6 +172,37 @@ checks: {ship: {type: command, requires_approval: {prompt: 'ship {{ inputs.word 
     }
 }
 
+#[test]
+fn invisible_characters_are_shown_to_who_approves() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "inputs: {word: {default: \"a\\u200Bb\\u00ADc\\u2028d\\uFE0Fe\\U000E0041f\\u3164\"}}
+checks: {ship: {type: command, requires_approval: true, exec: 'echo {{ inputs.word }}'}}",
+    );
+    desk.escrow(&["run", "playbook.yaml"]);
+    let listed = desk.escrow(&["approvals", "--output", "json"]).stdout;
+    assert!(listed.contains(r"e\udb40\udc41f\u3164"), "{listed}");
+    let page = desk.escrow(&["approvals"]).stdout;
+    assert!(page.contains(r"a\u{200b}b\u{ad}c\u{2028}d\u{fe0f}e\u{e0041}f\u{3164}"), "{page}");
+}
+
+#[test]
+fn a_question_shows_where_the_command_would_run() {
+    let desk = Desk::new();
+    desk.write("elsewhere/note", "");
+    desk.write(
+        "playbook.yaml",
+        "checks: {ship: {type: command, requires_approval: true, exec: 'rm -r build'}}",
+    );
+    let asked = desk.escrow(&["run", "playbook.yaml", "--dir", "elsewhere"]);
+    let directory = desk.path().canonicalize().expect("it is there").join("elsewhere").display().to_string();
+    assert!(asked.stderr.contains(&format!("directory: {directory}\n")), "{}", asked.stderr);
+    let page = desk.escrow(&["approvals"]).stdout;
+    assert!(page.contains(&format!("  directory  {directory}\n")), "{page}");
+    assert_eq!(waiting(&desk)["directory"], json!(directory));
+}
+
 const DEPLOY: &str = r#"
 checks:
   deploy:

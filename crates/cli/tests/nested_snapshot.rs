@@ -51,6 +51,69 @@ fn an_approval_of_a_nested_playbook_is_for_the_one_that_was_shown() {
 }
 
 #[test]
+fn an_approval_of_a_nested_playbook_shows_what_each_effect_asks_for() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        r#"
+name: inner
+inputs: {n: {type: number, default: 5}}
+checks:
+  act:
+    type: http
+    method: POST
+    url: https://example.com/{{ inputs.n }}
+    headers: {X-Kind: release}
+    json: {a: 1, b: ["{{ inputs.n }}"]}
+  gh: {type: github, op: pr.merge, repo: a/b, number: 5}
+  run:
+    type: command
+    criticality: external
+    shell: bash
+    stdin: "{{ inputs.n }}"
+    env: {TARGET: prod}
+    exec: |
+      ./ship
+      url: https://example.org
+  plain: {type: noop, criticality: external}
+"#,
+    );
+    let nest = "checks: {nest: {type: playbook, playbook: inner.yaml, requires_approval: true}}";
+    assert_eq!(desk.run(nest).0, Some(4));
+    let asked = waiting(&desk);
+    let external = &asked["nested"]["external"];
+    let lines =
+        |index: usize| external[index]["command"].as_str().expect("a text").lines().collect::<Vec<_>>();
+    for line in [
+        "method: POST",
+        "url: https://example.com/{{ inputs.n }}",
+        r#"headers: {"X-Kind":"release"}"#,
+        r#"json: {"a":1,"b":["{{ inputs.n }}"]}"#,
+    ] {
+        assert!(lines(0).contains(&line), "{line}: {external:#}");
+    }
+    for line in ["op: pr.merge", "repo: a/b", "number: 5"] {
+        assert!(lines(1).contains(&line), "{line}: {external:#}");
+    }
+    // A line of a script is not taken for a key.
+    for line in [
+        "exec: ./ship",
+        "  url: https://example.org",
+        "shell: bash",
+        "stdin: {{ inputs.n }}",
+        r#"env: {"TARGET":"prod"}"#,
+    ] {
+        assert!(lines(2).contains(&line), "{line}: {external:#}");
+    }
+    let plain = external[3].as_object().expect("an object");
+    assert_eq!(plain.get("command"), Some(&Value::Null), "what has no value is null: {external:#}");
+    let page = desk.escrow(&["approvals"]).stdout;
+    assert!(page.contains("external  act (http)\n"), "{page}");
+    assert!(page.contains("  method: POST\n"), "{page}");
+    assert!(page.contains("    url: https://example.org\n"), "{page}");
+}
+
+#[test]
 fn the_digest_of_an_approval_covers_every_playbook_that_is_reached() {
     let digests = |exec: &str| {
         let desk = Desk::new();

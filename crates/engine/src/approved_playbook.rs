@@ -4,10 +4,12 @@
 //! table, so what was shown is what runs.
 
 use escrow_model::{
-    ApprovedEffect, ApprovedPlaybook, Check, Criticality, NestedPlaybook, Plan, ProviderName,
+    ApprovedEffect, ApprovedPlaybook, Check, Criticality, EnvTemplates, Field, NestedPlaybook, Plan,
+    ProviderName, Text, Tree,
 };
+use serde_json::{Map, Value, json};
 
-use crate::approval::{sha256, source_of};
+use crate::approval::sha256;
 
 /// None for a check that nests nothing, and in a run whose plan has no table of nested playbooks: there the check fails
 /// when it starts.
@@ -35,6 +37,59 @@ fn effects(nested: &NestedPlaybook) -> impl Iterator<Item = ApprovedEffect> {
         playbook: nested.plan.name.clone(),
         check: check.name.clone(),
         provider: check.provider.clone(),
-        command: check.fields.get("exec").map(source_of),
+        command: written(check, &nested.plan.env),
     })
+}
+
+/// What a check asks of its provider, as it is written: a command of one line, or each key with its value on lines of its own.
+/// The lines of a value that follow its first are indented, so none of them can be taken for a key.
+fn written(check: &Check, playbook_env: &EnvTemplates) -> Option<String> {
+    let mut keys: Vec<(&str, Value)> = Vec::new();
+    keys.extend(check.fields.get("exec").map(|exec| ("exec", value_of(exec))));
+    let others = check.fields.iter().filter(|(name, _)| *name != "exec");
+    keys.extend(others.map(|(name, field)| (name.as_str(), value_of(field))));
+    let mut env = playbook_env.clone();
+    env.extend(check.env.clone());
+    if !env.is_empty() {
+        keys.push(("env", env.iter().map(|(name, text)| (name.clone(), json!(text.source()))).collect()));
+    }
+    if !check.secrets.is_empty() {
+        keys.push(("secrets", json!(check.secrets)));
+    }
+    match keys.as_slice() {
+        [] => None,
+        [("exec", exec)] if !shown(exec).contains('\n') => Some(shown(exec)),
+        keys => {
+            let lines =
+                keys.iter().map(|(name, value)| format!("{name}: {}", shown(value).replace('\n', "\n  ")));
+            Some(lines.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), |text| text.trim_end().to_owned())
+}
+
+fn value_of(field: &Field) -> Value {
+    let sources = |texts: &[Text]| json!(texts.iter().map(|text| text.source()).collect::<Vec<_>>());
+    match field {
+        Field::Shell(shell) => json!(shell.source()),
+        Field::Text(text) | Field::Url(text) => json!(text.source()),
+        Field::Argv(texts) | Field::Texts(texts) => sources(texts),
+        Field::Tree(tree) | Field::Message(tree) => tree_of(tree),
+        Field::Block(block) => json!(block.source()),
+        Field::Plain(value) => value.clone(),
+    }
+}
+
+fn tree_of(tree: &Tree) -> Value {
+    match tree {
+        Tree::Leaf(value) => value.clone(),
+        Tree::Text(text) => json!(text.source()),
+        Tree::List(members) => members.iter().map(tree_of).collect(),
+        Tree::Map(members) => Value::Object(
+            members.iter().map(|(name, member)| (name.clone(), tree_of(member))).collect::<Map<_, _>>(),
+        ),
+    }
 }

@@ -113,7 +113,8 @@ pub struct ApprovedEffect {
     pub check: String,
     #[serde(rename = "type")]
     pub provider: ProviderName,
-    /// The command as it is written: its templates are rendered when the nested run reaches it.
+    /// What it asks of its provider, as it is written: a command, or each key with its value. Templates are rendered when
+    /// the nested run reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }

@@ -62,7 +62,7 @@ pub use event::{Entry, Event, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions, event_object};
 pub use fault::{FaultClass, FaultCode, ProviderFault};
 pub use fire::FireStatus;
-pub use harmless::{is_harmless, turns_the_order};
+pub use harmless::{is_harmless, is_visible, turns_the_order};
 pub use harness::{Budget, HarnessFacts, Known};
 pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck};

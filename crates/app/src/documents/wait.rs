@@ -1,18 +1,20 @@
 //! What waits for a person, and what people decided: `approvals`.
 
 use escrow_engine::RecordedDecision;
-use escrow_model::{ApprovalStatus, rfc3339};
+use escrow_model::{ApprovalStatus, ApprovedEffect, ApprovedOutput, ApprovedPlaybook, Request, rfc3339};
 use escrow_runtime::now_ms;
 use escrow_store::{GivenApproval, WaitRow};
 use serde_json::{Value, json};
 
-pub fn approvals(waits: &[WaitRow]) -> Value {
-    let documents: Vec<Value> = waits.iter().map(approval).collect();
+use crate::directories::Directories;
+
+pub fn approvals(waits: &[WaitRow], directories: &Directories) -> Value {
+    let documents: Vec<Value> = waits.iter().map(|wait| approval(wait, directories)).collect();
     json!({ "approvals": documents })
 }
 
 /// Something that waits for a person.
-pub fn approval(wait: &WaitRow) -> Value {
+pub fn approval(wait: &WaitRow, directories: &Directories) -> Value {
     let subject = wait.subject.as_deref();
     let mut document = json!({
         "id": wait.id,
@@ -20,6 +22,7 @@ pub fn approval(wait: &WaitRow) -> Value {
         "status": status(wait),
         "run_id": wait.run,
         "title": wait.title,
+        "directory": directories.get(&wait.run),
         "check": wait.check,
         "scope": wait.scope,
         "criticality": subject.map(|subject| subject.criticality),
@@ -28,7 +31,7 @@ pub fn approval(wait: &WaitRow) -> Value {
         "digest": wait.digest,
         "asked_at": rfc3339(wait.started_at),
         "expires_at": wait.expires_at.map(rfc3339),
-        "request": subject.map(|subject| &subject.request),
+        "request": subject.map(|subject| request(&subject.request)),
         "decided_at": wait.resolved_at.map(rfc3339),
         "decided_by": wait.resolved_by,
         "claim": wait.claim,
@@ -40,15 +43,50 @@ pub fn approval(wait: &WaitRow) -> Value {
         document["values"] = json!(subject.values);
         document["secrets"] = json!(subject.secrets);
         document["reconcile"] = json!(subject.reconcile);
-        document["nested"] = json!(subject.nested);
+        document["nested"] = json!(subject.nested.as_ref().map(nested));
         document["inputs"] = json!(subject.inputs);
-        document["outputs"] = json!(subject.outputs);
+        document["outputs"] = subject.outputs.iter().map(output).collect();
         document["outcomes"] = json!(subject.outcomes);
         document["artifacts"] = json!(subject.artifacts);
         document["terms"] = json!(subject.terms);
         document["approvals"] = wait.approvals.iter().map(given).collect();
     }
     document
+}
+
+/// Every member, null where it has no value.
+fn request(request: &Request) -> Value {
+    json!({
+        "provider": request.provider,
+        "fields": request.fields,
+        "env": request.env,
+        "environment": request.environment,
+        "handed_env": request.handed_env,
+        "timeout_ms": request.timeout_ms,
+        "idempotency_key": request.idempotency_key,
+        "item": request.item,
+    })
+}
+
+fn nested(nested: &ApprovedPlaybook) -> Value {
+    let effect = |effect: &ApprovedEffect| {
+        json!({
+            "playbook": effect.playbook,
+            "check": effect.check,
+            "type": effect.provider,
+            "command": effect.command,
+        })
+    };
+    json!({
+        "name": nested.name,
+        "file": nested.file,
+        "sha256": nested.sha256,
+        "external": nested.external.iter().map(effect).collect::<Value>(),
+    })
+}
+
+fn output(output: &ApprovedOutput) -> Value {
+    json!({ "check": output.check, "sha256": output.sha256, "value": output.value })
 }
 
 fn status(wait: &WaitRow) -> &str {

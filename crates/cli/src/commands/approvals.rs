@@ -1,5 +1,6 @@
 //! `escrow approvals`: what waits for a person, with everything that an approval is for; and what was decided.
 
+use escrow_app::directories::directories_of;
 use escrow_app::documents;
 use escrow_app::request_words::subject_lines;
 use escrow_app::{Error, words};
@@ -23,22 +24,26 @@ pub(crate) async fn approvals(
     let mut waits = if arguments.all { queries.all_waits().await? } else { queries.open_waits().await? };
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
+    let directories = directories_of(&*queries, &waits).await?;
     match ui.output() {
-        Output::Json => drop(ui.data(&documents::approvals(&waits))),
+        Output::Json => drop(ui.data(&documents::approvals(&waits, &directories))),
         Output::Jsonl => {
-            let _all_read =
-                waits.iter().all(|wait| ui.data(&json!({ "approval": documents::approval(wait) })));
+            let one = |wait| json!({ "approval": documents::approval(wait, &directories) });
+            let _all_read = waits.iter().all(|wait| ui.data(&one(wait)));
         }
         Output::Human if waits.is_empty() => ui.page("nothing waits for a person"),
         Output::Human => {
-            let pages: Vec<String> = waits.iter().map(|wait| page(wait, ui.page)).collect();
+            let pages: Vec<String> = waits
+                .iter()
+                .map(|wait| page(wait, directories.get(&wait.run).map(String::as_str), ui.page))
+                .collect();
             ui.page(pages.join("\n").trim_end());
         }
     }
     Ok(Exit::Completed)
 }
 
-fn page(wait: &WaitRow, paint: Paint) -> String {
+fn page(wait: &WaitRow, directory: Option<&str>, paint: Paint) -> String {
     let mut page = Page { text: String::new(), paint };
     let place = format!("{}{}", wait.check, wait.scope);
     // What an approval is for is never cut, only the heading.
@@ -56,6 +61,9 @@ fn page(wait: &WaitRow, paint: Paint) -> String {
         page.lines("title", title);
     }
     page.lines("asks", &wait.prompt);
+    if let Some(directory) = directory {
+        page.lines("directory", directory);
+    }
     if !wait.choices.is_empty() {
         page.lines("choices", &choices(&wait.choices));
     }

@@ -57,6 +57,10 @@ fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
             }
         };
         text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));
+        if wait.subject.is_some() {
+            let directory = words::visible(&run.options().directory);
+            text.push_str(&format!("    {} {directory}\n", paint.dim("directory:")));
+        }
         for (name, value) in wait.subject.iter().flat_map(|subject| subject_lines(subject)) {
             for line in value.lines() {
                 text.push_str(&format!("    {} {}\n", paint.dim(&format!("{name}:")), words::visible(line)));

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 
 use escrow_app::Error;
-use escrow_model::is_harmless;
+use escrow_model::{is_harmless, is_visible};
 use serde_json::Value;
 
 use super::paint::Paint;
@@ -166,9 +166,9 @@ impl Ui {
 fn harmless(text: &str) -> String {
     text.chars().filter(|c| is_harmless(*c) || matches!(c, '\n' | '\t')).collect()
 }
-/// JSON in which characters that drive a terminal or reorder text are escapes: it may be shown on one.
+/// JSON in which characters that drive a terminal, reorder text or are invisible are escapes: it may be shown on one.
 fn escaped_json(text: String) -> String {
-    let is_plain = |c: char| c == '\n' || is_harmless(c);
+    let is_plain = |c: char| c == '\n' || is_visible(c);
     if text.chars().all(is_plain) {
         return text;
     }
@@ -177,8 +177,10 @@ fn escaped_json(text: String) -> String {
         if is_plain(c) {
             escaped.push(c);
         } else {
-            // Outside of strings JSON has none of them, and all are in the basic plane.
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            // Outside of strings JSON has none of them.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
         }
     }
     escaped

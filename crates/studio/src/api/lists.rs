@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use escrow_app::attention::items;
+use escrow_app::directories::directories_of;
 use escrow_app::effects::{self, EffectQuery};
 use escrow_app::harnesses;
 use escrow_app::invocations::InvocationFilter;
@@ -47,7 +48,8 @@ pub(crate) async fn approvals(view: View) -> Result<Response, ApiError> {
     let mut waits = if view.has("all") { queries.all_waits().await? } else { queries.open_waits().await? };
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
-    Ok(answer::json(&documents::approvals(&waits)))
+    let directories = directories_of(&*queries, &waits).await?;
+    Ok(answer::json(&documents::approvals(&waits, &directories)))
 }
 
 pub(crate) async fn attention(view: View) -> Result<Response, ApiError> {
