@@ -567,3 +567,29 @@ checks:
     let changed = stored("echo '{\\\"gate_passed\\\": true}' > $ESCROW_ARTIFACTS/gate.json");
     assert_eq!(changed, [true, false], "the newest first");
 }
+
+/// A file with a hole of 20 GiB takes no room and a long time to hash.
+#[test]
+fn hashing_a_large_delivery_does_not_outlive_a_signal() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "version: '1.0'
+artifacts:
+  expected: [{id: large, path: large.bin}]
+checks:
+  deliver:
+    type: command
+    exec: truncate -s 20G \"$ESCROW_ARTIFACTS/large.bin\"; touch delivered
+",
+    );
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the file is delivered", || desk.path().join("delivered").exists());
+    // It is being hashed by now, or soon.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let asked = std::time::Instant::now();
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ended = child.wait().expect("it ends");
+    assert!(asked.elapsed() < std::time::Duration::from_secs(5), "{:?}", asked.elapsed());
+    assert_ne!(ended.code(), Some(0));
+}

@@ -29,6 +29,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::cancellation::Cancellation;
 use crate::redaction::Redactor;
 use beneath::{Refusal, Resolver};
 use reading::read;
@@ -53,13 +54,26 @@ pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) ->
     inspect_with(Resolver::best(), directory, expected, depth)
 }
 
-/// As `inspect` in full, and tells which files hold a secret.
+/// As `inspect` in full, and tells which files hold a secret. A large file is not read to its end when the run is
+/// interrupted.
 pub fn inspect_for_secrets(
     directory: &Path,
     expected: &[ExpectedArtifact],
     redactor: &Redactor,
+    interruption: &Cancellation,
 ) -> Vec<InspectedArtifact> {
-    inspect_redacted(Resolver::best(), directory, expected, Depth::Full, redactor)
+    let look = Look { depth: Depth::Full, redactor, interruption };
+    inspect_as(Resolver::best(), directory, expected, look)
+}
+
+/// How files are looked at.
+#[derive(Clone, Copy)]
+struct Look<'r> {
+    depth: Depth,
+    /// Knows what a file must not hold.
+    redactor: &'r Redactor,
+    /// Ends the reading of a large file.
+    interruption: &'r Cancellation,
 }
 
 fn inspect_with(
@@ -68,18 +82,18 @@ fn inspect_with(
     expected: &[ExpectedArtifact],
     depth: Depth,
 ) -> Vec<InspectedArtifact> {
-    inspect_redacted(resolver, directory, expected, depth, &Redactor::none())
+    let look = Look { depth, redactor: &Redactor::none(), interruption: &Cancellation::never() };
+    inspect_as(resolver, directory, expected, look)
 }
 
-fn inspect_redacted(
+fn inspect_as(
     resolver: Resolver,
     directory: &Path,
     expected: &[ExpectedArtifact],
-    depth: Depth,
-    redactor: &Redactor,
+    look: Look<'_>,
 ) -> Vec<InspectedArtifact> {
     let mut inspector = match resolver.open_directory(directory) {
-        Ok(root) => Inspector { resolver, root, depth, redactor, buffer: Vec::new() },
+        Ok(root) => Inspector { resolver, root, look, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -114,8 +128,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 struct Inspector<'r> {
     resolver: Resolver,
     root: OwnedFd,
-    depth: Depth,
-    redactor: &'r Redactor,
+    look: Look<'r>,
     /// Reused for every file that is read.
     buffer: Vec<u8>,
 }
@@ -163,7 +176,7 @@ impl Inspector<'_> {
 
     fn file(&mut self, expected: &ExpectedArtifact, path: &str) -> Result<SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
-        read(file, path, expected, self.depth, self.redactor, &mut self.buffer)
+        read(file, path, expected, self.look, &mut self.buffer)
     }
 }
 

@@ -14,6 +14,7 @@ use escrow_engine::Input;
 use escrow_model::{ExpectedArtifact, InspectedArtifact, Millis, RunId};
 use escrow_store::{Holder, Liveness};
 
+use crate::cancellation::Cancellation;
 use crate::entropy;
 use crate::holder;
 use crate::hook_spool;
@@ -33,6 +34,8 @@ pub struct InspectRequest {
     pub directory: PathBuf,
     pub expected: Vec<ExpectedArtifact>,
     pub redactor: Arc<Redactor>,
+    /// Of the run.
+    pub interruption: Cancellation,
 }
 
 pub trait ProviderWorld {
@@ -91,7 +94,8 @@ impl ProviderWorld for RealWorld {
             let redactor = Arc::clone(&request.redactor);
             // Hashing a large file takes a while.
             let seen = tokio::task::spawn_blocking(move || {
-                inspect_for_secrets(&request.directory, &request.expected, &request.redactor)
+                let InspectRequest { directory, expected, redactor, interruption } = request;
+                inspect_for_secrets(&directory, &expected, &redactor, &interruption)
             });
             let mut seen = seen.await.unwrap_or_default();
             redactor.sightings(&mut seen);

@@ -189,6 +189,7 @@ impl Drive<'_> {
                 Rc::clone(&self.host),
                 self.lease.clone(),
                 Arc::clone(&self.journal),
+                self.interruption.clone(),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports, &mut driven_elsewhere).await;
             let released = self.journal.release(&self.lease).await;

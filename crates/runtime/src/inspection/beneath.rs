@@ -34,6 +34,8 @@ pub(super) enum Refusal {
     TooLarge,
     #[error("it changes while it is read")]
     Restless,
+    #[error("it was not read to its end, because the run was interrupted")]
+    Interrupted,
     #[error("it cannot be read: {0}")]
     Unreadable(Errno),
 }
@@ -44,9 +46,11 @@ impl Refusal {
         match self {
             Refusal::Outside | Refusal::Loop => Problem::Outside,
             Refusal::NotRegular => Problem::WrongType,
-            Refusal::Absent | Refusal::TooLarge | Refusal::Restless | Refusal::Unreadable(_) => {
-                Problem::Absent
-            }
+            Refusal::Absent
+            | Refusal::TooLarge
+            | Refusal::Restless
+            | Refusal::Interrupted
+            | Refusal::Unreadable(_) => Problem::Absent,
         }
     }
 }

@@ -10,16 +10,19 @@ use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::Depth;
 use super::beneath::Refusal;
 use super::media;
-use crate::redaction::{Redactor, Search};
+use super::{Depth, Look};
+use crate::redaction::Search;
 
 /// Larger files are refused: hashing 64 GiB takes minutes, and a file with holes can claim any size.
 pub const HASHED_BYTES_MAX: u64 = 64 << 30;
 
 /// Larger files are not parsed. A schema on one is not met.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
+
+/// So much of a file is read even when the run is interrupted: it takes a moment, and the delivery is known.
+const UNINTERRUPTED_BYTES: u64 = 64 << 20;
 
 const BUFFER_BYTES_MAX: usize = 128 * 1024;
 
@@ -30,15 +33,14 @@ pub(super) fn read(
     file: OwnedFd,
     path: &str,
     expected: &ExpectedArtifact,
-    depth: Depth,
-    redactor: &Redactor,
+    look: Look<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<SeenFile, Refusal> {
     let mut told = fstat(&file)?;
     if FileType::from_raw_mode(told.st_mode) != FileType::RegularFile {
         return Err(Refusal::NotRegular);
     }
-    if depth == Depth::Identity {
+    if look.depth == Depth::Identity {
         return Ok(seen(path, &told));
     }
     let mut file = File::from(file);
@@ -46,7 +48,7 @@ pub(super) fn read(
         if reading > 0 {
             file.rewind().map_err(|error| unreadable(&error))?;
         }
-        let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor), buffer)?;
+        let reading = Reading::of(&mut file, size_of(&told), expected, look, buffer)?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
         told = after;
@@ -70,7 +72,7 @@ impl Reading {
         file: &mut File,
         size: u64,
         expected: &ExpectedArtifact,
-        mut search: Search<'_>,
+        look: Look<'_>,
         buffer: &mut Vec<u8>,
     ) -> Result<Reading, Refusal> {
         if size > HASHED_BYTES_MAX {
@@ -87,6 +89,7 @@ impl Reading {
             true => media::HEAD_BYTES,
         };
         let mut hasher = Sha256::new();
+        let mut search = Search::new(look.redactor);
         let mut head = Vec::new();
         let mut length = 0;
         // Most deliveries are small; clearing a large buffer would cost more than reading them.
@@ -105,6 +108,9 @@ impl Reading {
             if length > size {
                 // It grows: reading could take as long as another process writes.
                 break;
+            }
+            if length > UNINTERRUPTED_BYTES && look.interruption.is_cancelled() {
+                return Err(Refusal::Interrupted);
             }
             hasher.update(&buffer[..count]);
             search.feed(&buffer[..count]);

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings, ledger};
-use crate::cancellation::{Canceller, cancellation};
+use crate::cancellation::{Cancellation, Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
@@ -30,6 +30,7 @@ pub(super) struct EffectRunner {
     /// The hold on the run whose effects these are.
     lease: Lease,
     journal: Arc<dyn Journal>,
+    interruption: Cancellation,
     tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
 
@@ -54,6 +55,7 @@ impl EffectRunner {
         host: Rc<dyn Host>,
         lease: Lease,
         journal: Arc<dyn Journal>,
+        interruption: Cancellation,
     ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
         EffectRunner {
@@ -64,6 +66,7 @@ impl EffectRunner {
             host,
             lease,
             journal,
+            interruption,
             tasks: Rc::default(),
         }
     }
@@ -99,7 +102,8 @@ impl EffectRunner {
                     .chain(outer)
                     .map(|(directory, expected)| {
                         let redactor = Arc::clone(self.surroundings.secrets.redactor());
-                        self.world.inspect(InspectRequest { directory, expected, redactor })
+                        let interruption = self.interruption.clone();
+                        self.world.inspect(InspectRequest { directory, expected, redactor, interruption })
                     })
                     .collect();
                 let (world, inputs) = (Rc::clone(&self.world), self.inputs());
