@@ -229,3 +229,40 @@ fn the_head_of_an_export_says_what_its_journal_says() {
     }
     assert_eq!(desk.escrow(&["verify", "run.json"]).code, Some(0));
 }
+
+#[test]
+fn an_export_lists_every_artifact_of_its_journal_once() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        "version: '1.0'
+name: deliver
+artifacts: {expected: [{id: a, path: a.md}, {id: b, path: b.md}]}
+checks:
+  write: {type: command, exec: 'cd \"$ESCROW_ARTIFACTS\" && echo one > a.md && echo two > b.md'}
+",
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(desk.escrow(&["runs", "export", "last", "--out", "run.json"]).code, Some(0));
+    assert_eq!(desk.escrow(&["verify", "run.json"]).code, Some(0));
+    let export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
+    let lies: [(&str, fn(&mut Vec<Value>)); 6] = [
+        ("none is listed", Vec::clear),
+        ("one is not listed", |artifacts| drop(artifacts.pop())),
+        ("one is listed twice", |artifacts| artifacts.push(artifacts[0].clone())),
+        ("one has another size", |artifacts| artifacts[0]["size"] = 5.into()),
+        ("one has neither content nor a reason", |artifacts| {
+            artifacts[0].as_object_mut().expect("an artifact").remove("content");
+        }),
+        ("one is said to hold a secret", |artifacts| {
+            artifacts[0].as_object_mut().expect("an artifact").remove("content");
+            artifacts[0]["left_out"] = "secret".into();
+        }),
+    ];
+    for (lie, tell) in lies {
+        let mut changed = export.clone();
+        tell(changed["artifacts"].as_array_mut().expect("a list"));
+        desk.write("changed.json", &changed.to_string());
+        refused(&desk.escrow(&["verify", "changed.json"]), "md");
+        assert_eq!(desk.escrow(&["runs", "import", "changed.json"]).code, Some(3), "{lie}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The files that an exported run carries: delivered artifacts, and long output.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -157,22 +158,41 @@ impl io::Write for HashWriter<'_> {
     }
 }
 
-/// Artifacts must be what the journal says, outputs what the document itself says. No path leads elsewhere.
+/// Artifacts must be those of the journal, each of them once; outputs what the document itself says. No path leads
+/// elsewhere.
 pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
+    let unlisted = produced(run)
+        .iter()
+        .find(|file| snapshot.artifacts.iter().filter(|carried| carried.path == file.path).count() != 1);
+    if let Some(file) = unlisted {
+        let problem = "was delivered, and must be listed once".to_owned();
+        return Err(Unsound::Artifact { path: file.path.clone(), problem });
+    }
     for carried in &snapshot.artifacts {
         let problem =
             |problem: &str| Unsound::Artifact { path: carried.path.clone(), problem: problem.into() };
         if ArtifactPath::parse(&carried.path).is_err() {
             return Err(problem("leads out of the artifact directory"));
         }
-        let promised =
-            produced(run).iter().any(|file| file.path == carried.path && file.sha256 == carried.sha256);
+        let promised = produced(run).iter().any(|file| {
+            (&file.path, &file.sha256, file.size) == (&carried.path, &carried.sha256, carried.size)
+        });
         if !promised {
             return Err(problem("is not what the journal says was delivered"));
         }
+        // Whether it is missing or changed is the word of the document; the rest follows from the journal.
+        let must_be_left_out = holds_secret(run, &carried.path) || carried.size > BYTES_MAX;
+        if must_be_left_out != matches!(carried.left_out, Some(LeftOut::Secret | LeftOut::TooLarge)) {
+            return Err(problem("is left out, or not, for another reason than the journal gives"));
+        }
         content(carried)?;
     }
+    let mut names = BTreeSet::new();
     for carried in &snapshot.outputs {
+        if !names.insert(&carried.path) {
+            let problem = "is listed twice".to_owned();
+            return Err(Unsound::Artifact { path: carried.path.clone(), problem });
+        }
         let plain = ArtifactPath::parse(&carried.path).is_ok() && !carried.path.contains('/');
         if !plain || !is_output(&carried.path) {
             let problem = "is not a name of an output file".to_owned();
@@ -184,6 +204,10 @@ pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
 }
 
 fn content(carried: &Carried) -> Result<(), Unsound> {
+    if carried.content.is_some() == carried.left_out.is_some() {
+        let problem = "needs either `content` or `left_out`".to_owned();
+        return Err(Unsound::Artifact { path: carried.path.clone(), problem });
+    }
     let Some(text) = &carried.content else { return Ok(()) };
     let bytes = decode(text).unwrap_or_default();
     if digest(&bytes) == carried.sha256 && bytes.len() as u64 == carried.size {
