@@ -245,7 +245,8 @@ checks:
     assert_eq!(desk.escrow(&["runs", "export", "last", "--out", "run.json"]).code, Some(0));
     assert_eq!(desk.escrow(&["verify", "run.json"]).code, Some(0));
     let export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
-    let lies: [(&str, fn(&mut Vec<Value>)); 6] = [
+    type Lie = (&'static str, fn(&mut Vec<Value>));
+    let lies: [Lie; 6] = [
         ("none is listed", Vec::clear),
         ("one is not listed", |artifacts| drop(artifacts.pop())),
         ("one is listed twice", |artifacts| artifacts.push(artifacts[0].clone())),
