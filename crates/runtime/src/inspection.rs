@@ -39,7 +39,7 @@ pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
 pub use walk::{DEPTH_MAX, ENTRIES_MAX};
 pub use writing::write_beneath;
 
-/// How closely to look.
+/// How closely to options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Size, inode and change time: enough to tell later whether a file is new.
@@ -62,13 +62,13 @@ pub fn inspect_for_secrets(
     redactor: &Redactor,
     interruption: &Cancellation,
 ) -> Vec<InspectedArtifact> {
-    let look = Look { depth: Depth::Full, redactor, interruption };
-    inspect_as(Resolver::best(), directory, expected, look)
+    let options = InspectionOptions { depth: Depth::Full, redactor, interruption };
+    inspect_as(Resolver::best(), directory, expected, options)
 }
 
 /// How files are looked at.
 #[derive(Clone, Copy)]
-struct Look<'r> {
+struct InspectionOptions<'r> {
     depth: Depth,
     /// Knows what a file must not hold.
     redactor: &'r Redactor,
@@ -82,18 +82,19 @@ fn inspect_with(
     expected: &[ExpectedArtifact],
     depth: Depth,
 ) -> Vec<InspectedArtifact> {
-    let look = Look { depth, redactor: &Redactor::none(), interruption: &Cancellation::never() };
-    inspect_as(resolver, directory, expected, look)
+    let options =
+        InspectionOptions { depth, redactor: &Redactor::none(), interruption: &Cancellation::never() };
+    inspect_as(resolver, directory, expected, options)
 }
 
 fn inspect_as(
     resolver: Resolver,
     directory: &Path,
     expected: &[ExpectedArtifact],
-    look: Look<'_>,
+    options: InspectionOptions<'_>,
 ) -> Vec<InspectedArtifact> {
     let mut inspector = match resolver.open_directory(directory) {
-        Ok(root) => Inspector { resolver, root, look, buffer: Vec::new() },
+        Ok(root) => Inspector { resolver, root, options, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -128,7 +129,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 struct Inspector<'r> {
     resolver: Resolver,
     root: OwnedFd,
-    look: Look<'r>,
+    options: InspectionOptions<'r>,
     /// Reused for every file that is read.
     buffer: Vec<u8>,
 }
@@ -176,7 +177,7 @@ impl Inspector<'_> {
 
     fn file(&mut self, expected: &ExpectedArtifact, path: &str) -> Result<SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
-        read(file, path, expected, self.look, &mut self.buffer)
+        read(file, path, expected, self.options, &mut self.buffer)
     }
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::beneath::Refusal;
 use super::media;
-use super::{Depth, Look};
+use super::{Depth, InspectionOptions};
 use crate::redaction::Search;
 
 /// Larger files are refused: hashing 64 GiB takes minutes, and a file with holes can claim any size.
@@ -33,14 +33,14 @@ pub(super) fn read(
     file: OwnedFd,
     path: &str,
     expected: &ExpectedArtifact,
-    look: Look<'_>,
+    options: InspectionOptions<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<SeenFile, Refusal> {
     let mut told = fstat(&file)?;
     if FileType::from_raw_mode(told.st_mode) != FileType::RegularFile {
         return Err(Refusal::NotRegular);
     }
-    if look.depth == Depth::Identity {
+    if options.depth == Depth::Identity {
         return Ok(seen(path, &told));
     }
     let mut file = File::from(file);
@@ -48,7 +48,7 @@ pub(super) fn read(
         if reading > 0 {
             file.rewind().map_err(|error| unreadable(&error))?;
         }
-        let reading = Reading::of(&mut file, size_of(&told), expected, look, buffer)?;
+        let reading = Reading::of(&mut file, size_of(&told), expected, options, buffer)?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
         told = after;
@@ -72,7 +72,7 @@ impl Reading {
         file: &mut File,
         size: u64,
         expected: &ExpectedArtifact,
-        look: Look<'_>,
+        options: InspectionOptions<'_>,
         buffer: &mut Vec<u8>,
     ) -> Result<Reading, Refusal> {
         if size > HASHED_BYTES_MAX {
@@ -89,7 +89,7 @@ impl Reading {
             true => media::HEAD_BYTES,
         };
         let mut hasher = Sha256::new();
-        let mut search = Search::new(look.redactor);
+        let mut search = Search::new(options.redactor);
         let mut head = Vec::new();
         let mut length = 0;
         // Most deliveries are small; clearing a large buffer would cost more than reading them.
@@ -109,7 +109,7 @@ impl Reading {
                 // It grows: reading could take as long as another process writes.
                 break;
             }
-            if length > UNINTERRUPTED_BYTES && look.interruption.is_cancelled() {
+            if length > UNINTERRUPTED_BYTES && options.interruption.is_cancelled() {
                 return Err(Refusal::Interrupted);
             }
             hasher.update(&buffer[..count]);

@@ -161,13 +161,6 @@ impl io::Write for HashWriter<'_> {
 /// Artifacts must be those of the journal, each of them once; outputs what the document itself says. No path leads
 /// elsewhere.
 pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
-    let unlisted = produced(run)
-        .iter()
-        .find(|file| snapshot.artifacts.iter().filter(|carried| carried.path == file.path).count() != 1);
-    if let Some(file) = unlisted {
-        let problem = "was delivered, and must be listed once".to_owned();
-        return Err(Unsound::Artifact { path: file.path.clone(), problem });
-    }
     for carried in &snapshot.artifacts {
         let problem =
             |problem: &str| Unsound::Artifact { path: carried.path.clone(), problem: problem.into() };
@@ -186,6 +179,13 @@ pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
             return Err(problem("is left out, or not, for another reason than the journal gives"));
         }
         content(carried)?;
+    }
+    let unlisted = produced(run)
+        .iter()
+        .find(|file| snapshot.artifacts.iter().filter(|carried| carried.path == file.path).count() != 1);
+    if let Some(file) = unlisted {
+        let problem = "was delivered, and must be listed once".to_owned();
+        return Err(Unsound::Artifact { path: file.path.clone(), problem });
     }
     let mut names = BTreeSet::new();
     for carried in &snapshot.outputs {
