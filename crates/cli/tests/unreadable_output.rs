@@ -174,3 +174,26 @@ checks:
     assert_eq!(context["truncated"], serde_json::json!(["long"]));
     assert_eq!(context["outputs"], serde_json::json!({ "long": null, "short": "whole" }));
 }
+
+#[test]
+fn one_byte_that_is_not_utf_8_does_not_buy_a_green() {
+    for contract in [
+        "fail_if: output.failed > 0",
+        "rules: [{rule_id: a, field: failed, check: range, params: {max: 0}}]",
+        "schema: {properties: {failed: {maximum: 0}}}",
+        "guarantee: '!output.failed'",
+    ] {
+        let desk = Desk::new();
+        let (code, document) = desk.run(&format!(
+            "checks:
+  tests:
+    type: command
+    exec: |
+      printf '{{\"failed\":1,\"name\":\"\\377\"}}'
+    {contract}
+  ship: {{type: command, depends_on: tests, criticality: external, exec: touch shipped}}"
+        ));
+        assert_eq!(code, Some(1), "{contract}: {document}");
+        assert!(!desk.path().join("shipped").exists(), "{contract}");
+    }
+}
