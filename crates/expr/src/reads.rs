@@ -17,6 +17,8 @@ pub struct Reads {
     /// Side effects: calls of `log`, writes to memory, and changes to values of the scope, which are named
     /// [`Reads::CHANGE`].
     pub effects: Vec<HelperCall>,
+    /// The keys of memory that it writes; `None` for one that is known only at run time.
+    pub memory_writes: Vec<Option<String>>,
     /// Calls of functions that a standard object lacks, such as `Math.random`. None of them can succeed.
     pub missing: Vec<HelperCall>,
 }

@@ -21,9 +21,17 @@ type Resolved<T> = Result<T, Box<SyntaxError>>;
 
 /// Resolves the tree in place; `main` is the whole source as a function.
 pub(crate) fn resolve(tree: &mut Tree, main: &mut Function) -> Resolved<Reads> {
-    let mut resolver =
-        Resolver { tree, functions: Vec::new(), reads: Reads::default(), jump_targets: Vec::new() };
+    let mut resolver = Resolver {
+        tree,
+        functions: Vec::new(),
+        reads: Reads::default(),
+        jump_targets: Vec::new(),
+        memory_passed: 0,
+    };
     resolver.function(main)?;
+    if resolver.memory_passed > 0 {
+        resolver.reads.memory_writes.push(None);
+    }
     Ok(resolver.reads)
 }
 
@@ -32,6 +40,8 @@ struct Resolver<'t> {
     functions: Vec<FunctionScope>,
     reads: Reads,
     jump_targets: Vec<JumpTarget>,
+    /// How often `memory` occurs and no member of it is called, so that what happens to it is not known.
+    memory_passed: usize,
 }
 
 impl Resolver<'_> {
@@ -171,6 +181,7 @@ impl Resolver<'_> {
             _ => {}
         }
         if let Some(builtin) = Builtin::global(text) {
+            self.memory_passed += usize::from(builtin == Builtin::Memory);
             return Node::Standard(builtin);
         }
         let read = NameRead { name: text.to_owned(), span: self.tree.span(id).range(), guarded: false };
@@ -210,7 +221,7 @@ impl Resolver<'_> {
                 self.visit(*index)
             }
             Node::Call { callee, arguments, .. } => {
-                self.callee(*callee, id)?;
+                self.callee(*callee, arguments, id)?;
                 self.items(arguments)
             }
             Node::New { callee, arguments } => {

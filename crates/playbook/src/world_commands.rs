@@ -3,37 +3,44 @@
 //!
 //! The table is a safety net and not a proof: it knows commands by their words, and a script of the author's is a word.
 
+mod options;
+
 use escrow_template::{Survey, SurveyedCommand, SurveyedWrite};
+
+use options::changes_by_options;
+
+/// How many words are looked through for a subcommand.
+const WORDS_MAX: usize = 64;
 
 /// One program, and which of its uses change the world.
 pub(crate) struct WorldCommand {
     pub(crate) program: &'static str,
-    /// Options before the subcommand that have an argument of their own.
-    takes: &'static [&'static str],
     /// Subcommands, word by word. `*` stands for any word, and at the end of a word for any ending. An empty form
     /// means every use.
     pub(crate) forms: &'static [&'static str],
+    place: Place,
+}
+
+/// Where the subcommand is among the words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is the first word that is no option and no argument of one.
+    First,
+    /// Each word is one: `mvn clean deploy`.
+    Any,
 }
 
 const fn always(program: &'static str) -> WorldCommand {
-    WorldCommand { program, takes: &[], forms: &[""] }
+    forms(program, &[""])
 }
 
 const fn forms(program: &'static str, forms: &'static [&'static str]) -> WorldCommand {
-    WorldCommand { program, takes: &[], forms }
+    WorldCommand { program, forms, place: Place::First }
 }
 
-const KUBE_OPTIONS: &[&str] = &[
-    "-n",
-    "--namespace",
-    "--context",
-    "--kubeconfig",
-    "--cluster",
-    "--user",
-    "-s",
-    "--server",
-    "--kube-context",
-];
+const fn goals(program: &'static str, forms: &'static [&'static str]) -> WorldCommand {
+    WorldCommand { program, forms, place: Place::Any }
+}
 
 const TERRAFORM_FORMS: &[&str] =
     &["apply", "destroy", "force-unlock", "import", "state mv", "state push", "state rm", "taint", "untaint"];
@@ -103,15 +110,16 @@ const CLOUD_VERBS: &[&str] = &[
 ];
 
 pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
-    WorldCommand {
-        program: "git",
-        takes: &["-C", "-c", "--git-dir", "--work-tree", "--namespace"],
-        forms: &["push", "send-email"],
-    },
-    WorldCommand {
-        program: "gh",
-        takes: &["-R", "--repo"],
-        forms: &[
+    forms(
+        "git",
+        &["lfs push", "p4 submit", "push", "send-email", "send-pack", "subtree push", "svn dcommit"],
+    ),
+    forms("hg", &["push"]),
+    forms("jj", &["git push"]),
+    forms("svn", &["ci", "commit"]),
+    forms(
+        "gh",
+        &[
             "gist create",
             "gist delete",
             "gist edit",
@@ -153,11 +161,10 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
             "workflow enable",
             "workflow run",
         ],
-    },
-    WorldCommand {
-        program: "glab",
-        takes: &["-R", "--repo"],
-        forms: &[
+    ),
+    forms(
+        "glab",
+        &[
             "issue close",
             "issue create",
             "issue note",
@@ -170,56 +177,50 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
             "release create",
             "release delete",
         ],
-    },
-    WorldCommand {
-        program: "npm",
-        takes: &["--prefix", "-C", "-w", "--workspace"],
-        forms: &["access", "deprecate", "dist-tag", "owner", "publish", "unpublish"],
-    },
-    WorldCommand { program: "pnpm", takes: &["-C", "--dir", "-F", "--filter"], forms: &["publish"] },
-    WorldCommand { program: "yarn", takes: &["--cwd"], forms: &["npm publish", "npm tag", "publish"] },
+    ),
+    forms("npm", &["access", "deprecate", "dist-tag", "owner", "publish", "unpublish"]),
+    forms("pnpm", &["publish"]),
+    forms("yarn", &["npm publish", "npm tag", "publish"]),
     forms("bun", &["publish"]),
-    WorldCommand {
-        program: "cargo",
-        takes: &["-C", "--config", "--manifest-path"],
-        forms: &["owner", "publish", "yank"],
-    },
+    forms("cargo", &["owner", "publish", "yank"]),
     forms("twine", &["upload"]),
     forms("poetry", &["publish"]),
     forms("uv", &["publish"]),
     forms("gem", &["push", "yank"]),
-    forms("mvn", &["deploy", "release:*"]),
-    forms("gradle", &["publish"]),
+    goals("mvn", &["deploy", "deploy:*", "release:*"]),
+    goals("mvnw", &["deploy", "deploy:*", "release:*"]),
+    goals("gradle", &["publish"]),
+    goals("gradlew", &["publish"]),
     forms("dotnet", &["nuget push", "nuget delete"]),
-    WorldCommand {
-        program: "docker",
-        takes: &["--context", "-c", "-H", "--host", "--config", "-l"],
-        forms: &["image push", "manifest push", "push", "service create", "service update", "stack deploy"],
-    },
-    forms("podman", &["image push", "push"]),
+    forms(
+        "docker",
+        &[
+            "compose push",
+            "image push",
+            "manifest push",
+            "push",
+            "service create",
+            "service update",
+            "stack deploy",
+        ],
+    ),
+    forms("docker-compose", &["push"]),
+    forms("podman", &["image push", "manifest push", "push"]),
+    forms("buildah", &["push"]),
     forms("skopeo", &["copy", "delete", "sync"]),
     forms("crane", &["append", "copy", "delete", "mutate", "push", "tag"]),
-    WorldCommand { program: "kubectl", takes: KUBE_OPTIONS, forms: KUBE_FORMS },
-    WorldCommand { program: "oc", takes: KUBE_OPTIONS, forms: KUBE_FORMS },
-    WorldCommand {
-        program: "helm",
-        takes: KUBE_OPTIONS,
-        forms: &["delete", "install", "push", "rollback", "uninstall", "upgrade"],
-    },
+    forms("kubectl", KUBE_FORMS),
+    forms("oc", KUBE_FORMS),
+    forms("helm", &["delete", "install", "push", "rollback", "uninstall", "upgrade"]),
     forms("terraform", TERRAFORM_FORMS),
     forms("tofu", TERRAFORM_FORMS),
     forms("pulumi", &["cancel", "destroy", "import", "refresh", "up", "update"]),
     always("ansible"),
     always("ansible-playbook"),
-    WorldCommand {
-        program: "aws",
-        takes: &["--profile", "--region", "--output", "--endpoint-url", "--query"],
-        forms: CLOUD_VERBS,
-    },
-    WorldCommand {
-        program: "gcloud",
-        takes: &["--project", "--account", "--configuration"],
-        forms: &[
+    forms("aws", CLOUD_VERBS),
+    forms(
+        "gcloud",
+        &[
             "* * create",
             "* * delete",
             "* * deploy",
@@ -236,11 +237,10 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
             "storage rm",
             "storage rsync",
         ],
-    },
-    WorldCommand {
-        program: "az",
-        takes: &["--subscription"],
-        forms: &[
+    ),
+    forms(
+        "az",
+        &[
             "* * create",
             "* * delete",
             "* * update",
@@ -251,7 +251,7 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
             "* stop",
             "* update",
         ],
-    },
+    ),
     forms("gsutil", &["cp", "mb", "mv", "rb", "rm", "rsync"]),
     forms("rclone", &["copy", "copyto", "delete", "move", "moveto", "purge", "sync"]),
     forms("cdk", &["deploy", "destroy"]),
@@ -273,26 +273,6 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
     always("mailx"),
 ];
 
-/// Other commands are known by their options, see `changes_by_options`: this is how the page describes them.
-#[cfg(test)]
-const BY_OPTIONS: &[(&str, &str)] = &[
-    (
-        "curl",
-        "with `-X` or `--request` and a method other than `GET` and `HEAD`, or with `-d`, `--data…`, `--json`, `-F`, `--form`, `-T` or `--upload-file` (unless `-G`)",
-    ),
-    (
-        "wget",
-        "with `--post-data`, `--post-file`, `--body-data`, `--body-file`, or `--method` other than `GET` and `HEAD`",
-    ),
-    ("http", "with `POST`, `PUT`, `PATCH` or `DELETE`"),
-    (
-        "gh",
-        "`api` with `-X` or `--method` other than `GET`, or with `-f`, `-F`, `--field`, `--raw-field` or `--input`",
-    ),
-    ("docker", "`build` or `buildx` with `--push`"),
-    ("rsync", "with a remote side (`host:path`, `rsync://`)"),
-];
-
 /// The first thing in a script that changes the world: how it is called, and where it is.
 pub(crate) fn changes_world(survey: &Survey) -> Option<(String, std::ops::Range<usize>)> {
     let command = survey.commands.iter().find_map(|command| Some((name_of(command)?, command.span.clone())));
@@ -307,115 +287,97 @@ pub(crate) fn changes_world(survey: &Survey) -> Option<(String, std::ops::Range<
 fn name_of(command: &SurveyedCommand) -> Option<String> {
     let program = command.words.first()?.as_deref()?;
     let program = program.rsplit('/').next().unwrap_or(program);
-    let arguments = &command.words[1..];
-    let literal = || arguments.iter().flatten().map(String::as_str);
-    if literal()
-        .any(|word| matches!(word, "--dry-run" | "--dryrun" | "--dry-run=client" | "--dry-run=server"))
+    let arguments: Vec<Option<&str>> = command.words[1..].iter().map(Option::as_deref).collect();
+    // `python -m twine upload` is `twine upload`.
+    if program.starts_with("python")
+        && let Some(at) = arguments.iter().position(|word| *word == Some("-m"))
     {
+        return named(arguments.get(at + 1).copied().flatten()?, &arguments[at + 2..]);
+    }
+    named(program, &arguments)
+}
+
+fn named(program: &str, arguments: &[Option<&str>]) -> Option<String> {
+    let is_dry =
+        |word: &&str| matches!(*word, "--dry-run" | "--dryrun" | "--dry-run=client" | "--dry-run=server");
+    if arguments.iter().flatten().any(is_dry) {
         return None;
     }
-    if changes_by_options(program, &literal().collect::<Vec<_>>()) {
+    if changes_by_options(program, arguments) {
         return Some(program.to_owned());
     }
     let known = WORLD_COMMANDS.iter().find(|known| known.program == program)?;
-    let subcommands = known.subcommands(arguments);
     known.forms.iter().find_map(|form| {
-        let mut words = vec![program];
-        words.extend(matches_form(form, &subcommands)?);
-        Some(words.join(" "))
+        let parts: Vec<&str> = form.split_whitespace().collect();
+        let words = match known.place {
+            Place::First => subcommands(&parts, arguments)?,
+            Place::Any => vec![*arguments.iter().flatten().find(|word| is_goal(&parts, word))?],
+        };
+        let mut name = vec![program];
+        name.extend(words);
+        Some(name.join(" "))
     })
 }
 
-impl WorldCommand {
-    /// The words of a command that are neither options nor their arguments.
-    fn subcommands<'w>(&self, arguments: &'w [Option<String>]) -> Vec<&'w str> {
-        let mut found = Vec::new();
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            match word.as_deref() {
-                Some(option) if self.takes.contains(&option) => drop(words.next()),
-                Some(option) if option.starts_with(['-', '+']) => {}
-                Some(word) => found.push(word),
-                // What is known only at run time is no subcommand that could be judged.
-                None => found.push("?"),
+/// The words that a form stands for, if it may be the subcommand. Which options have an argument of their own is not
+/// known, so the word behind one may be its argument or not, and a word that is known only at run time may be an option.
+pub(crate) fn subcommands<'w>(form: &[&str], words: &[Option<&'w str>]) -> Option<Vec<&'w str>> {
+    let Some((part, rest)) = form.split_first() else { return Some(Vec::new()) };
+    let mut may_be_argument = false;
+    for (at, word) in words.iter().enumerate().take(WORDS_MAX) {
+        let matched = match word {
+            Some(word) if word.starts_with(['-', '+']) => {
+                may_be_argument = may_have_argument(word);
+                continue;
             }
+            Some(word) => is_meant(part, word).then_some(*word),
+            None => (*part == "*").then_some("…"),
+        };
+        if let Some(matched) = matched
+            && let Some(behind) = subcommands(rest, &words[at + 1..])
+        {
+            return Some(std::iter::once(matched).chain(behind).collect());
         }
-        found
+        if word.is_some() && !may_be_argument {
+            return None;
+        }
+        may_be_argument = false;
     }
+    None
 }
 
-/// The words that a form stands for, if the subcommands begin with it.
-fn matches_form<'w>(form: &str, subcommands: &'w [&'w str]) -> Option<&'w [&'w str]> {
-    let parts: Vec<&str> = form.split_whitespace().collect();
-    let words = subcommands.get(..parts.len())?;
-    let is_meant = |(part, word): (&&str, &&str)| match part.strip_suffix('*') {
-        Some(beginning) => word.starts_with(beginning) && *word != "?",
+/// Whether the word behind an option may be its argument.
+fn may_have_argument(option: &str) -> bool {
+    const FLAGS: &[&str] = &[
+        "--debug",
+        "--help",
+        "--quiet",
+        "--silent",
+        "--verbose",
+        "--version",
+        "--yes",
+        "--",
+        "-h",
+        "-q",
+        "-y",
+    ];
+    !option.starts_with('+')
+        && !option.contains('=')
+        && !option.starts_with("--no-")
+        && !FLAGS.contains(&option)
+}
+
+fn is_meant(part: &str, word: &str) -> bool {
+    match part.strip_suffix('*') {
+        Some(beginning) => word.starts_with(beginning),
         None => part == word,
-    };
-    parts.iter().zip(words).all(is_meant).then_some(words)
-}
-
-fn changes_by_options(program: &str, words: &[&str]) -> bool {
-    let after = |options: &[&str]| {
-        let place = words.iter().position(|word| options.contains(word));
-        place.and_then(|place| words.get(place + 1)).copied()
-    };
-    let joined = |options: &[&str]| {
-        words.iter().find_map(|word| options.iter().find_map(|option| word.strip_prefix(option)))
-    };
-    let reads = |method: &str| matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD");
-    let begins =
-        |options: &[&str]| words.iter().any(|word| options.iter().any(|option| word.starts_with(option)));
-    match program {
-        "curl" => {
-            let method = after(&["-X", "--request"])
-                .or_else(|| joined(&["--request=", "-X"]).filter(|word| !word.is_empty()));
-            let sends = begins(&["--data", "--json", "--form", "--upload-file"])
-                || words.iter().any(|word| {
-                    word.starts_with('-') && !word.starts_with("--") && word[1..].starts_with(['d', 'F', 'T'])
-                        || is_cluster_with(word, &['d', 'F', 'T'])
-                });
-            let is_query =
-                words.iter().any(|word| matches!(*word, "-G" | "--get") || is_cluster_with(word, &['G']));
-            method.map_or(sends && !is_query, |method| !reads(method))
-        }
-        "wget" => {
-            begins(&["--post-data", "--post-file", "--body-data", "--body-file"])
-                || joined(&["--method="])
-                    .or_else(|| after(&["--method"]))
-                    .is_some_and(|method| !reads(method))
-        }
-        "http" | "https" | "xh" => {
-            words.iter().any(|word| matches!(*word, "POST" | "PUT" | "PATCH" | "DELETE"))
-        }
-        "gh" => {
-            words.first() == Some(&"api")
-                && (after(&["-X", "--method"])
-                    .or_else(|| joined(&["--method=", "-X"]).filter(|word| !word.is_empty()))
-                    .map_or_else(
-                        || {
-                            words.iter().any(|word| {
-                                matches!(*word, "-f" | "-F" | "--field" | "--raw-field" | "--input")
-                            })
-                        },
-                        |method| !reads(method),
-                    ))
-        }
-        "docker" => words.contains(&"--push") && words.contains(&"build"),
-        "rsync" => words.iter().any(|word| {
-            !word.starts_with('-')
-                && (word.starts_with("rsync://")
-                    || word.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/')))
-        }),
-        _ => false,
     }
 }
 
-/// Whether a cluster of short options (`-sSd`) ends with one of these.
-fn is_cluster_with(word: &str, options: &[char]) -> bool {
-    word.strip_prefix('-').is_some_and(|rest| {
-        !rest.starts_with('-') && rest.chars().all(|c| c.is_ascii_alphabetic()) && rest.ends_with(options)
-    })
+/// Whether a word is the goal of a form: `deploy`, or in Gradle that of a project, `:api:publish`.
+fn is_goal(form: &[&str], word: &str) -> bool {
+    let task = word.rsplit(':').next().unwrap_or(word);
+    form.first().is_some_and(|goal| is_meant(goal, word) || *goal == task)
 }
 
 /// Whether a redirection writes outside the run's directories: where it runs, its artifacts, and temporary files.
@@ -436,6 +398,7 @@ fn leaves_the_run(write: &SurveyedWrite) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::options::BY_OPTIONS;
     use super::*;
     use escrow_template::{survey_arguments, survey_script};
 
@@ -476,6 +439,78 @@ mod tests {
             ("rsync -a x/ host:y/", "rsync"),
             ("helm upgrade a b", "helm upgrade"),
             ("make && twine upload dist/*", "twine upload"),
+            // Options in one word.
+            ("curl -sX POST https://x", "curl"),
+            ("curl -kXDELETE https://x", "curl"),
+            ("curl -sLX PUT https://x", "curl"),
+            ("curl -sSfX POST https://x", "curl"),
+            ("curl -sSfLX=PATCH https://x", "curl"),
+            ("curl --request=POST https://x", "curl"),
+            ("curl -X \"$METHOD\" https://x", "curl"),
+            ("curl -H 'A: b' --json '{}' https://x", "curl"),
+            ("curl -sT file https://x", "curl"),
+            ("curl -fsSL https://x --next -d a=1 https://y", "curl"),
+            ("curl -X GET https://x -: -Fa=1 https://y", "curl"),
+            ("curl -Q 'DELE a' ftp://x", "curl"),
+            ("env X=1 curl -sX POST https://x", "curl"),
+            ("cat urls | xargs curl -X POST", "curl"),
+            ("xargs -n1 curl -sX POST <urls", "curl"),
+            ("wget --method PUT --body-file=x https://x", "wget"),
+            ("wget --post-file x https://x", "wget"),
+            ("http POST https://x a=1", "http"),
+            ("http --ignore-stdin https://x a=1", "http"),
+            ("https x.org/y name:=3", "https"),
+            ("xh delete https://x", "xh"),
+            ("gh api --hostname h -XPOST repos/a", "gh"),
+            ("gh api repos/a -ftitle=x", "gh"),
+            ("gh api repos/a --raw-field=title=x", "gh"),
+            ("gh api -iX DELETE repos/a", "gh"),
+            ("gh api repos/a --input=body.json", "gh"),
+            // Options with values before the subcommand.
+            ("npm --registry https://x publish", "npm publish"),
+            ("npm --prefix x publish", "npm publish"),
+            ("npm publish x", "npm publish"),
+            ("poetry -C x publish --build", "poetry publish"),
+            ("uv --directory x publish", "uv publish"),
+            ("git --git-dir x --exec-path y push", "git push"),
+            ("git $OPTIONS push", "git push"),
+            ("git subtree push --prefix a origin b", "git subtree push"),
+            ("docker --log-level debug push a/b", "docker push"),
+            ("docker --config x image push a/b", "docker image push"),
+            ("docker compose -f x.yaml push", "docker compose push"),
+            ("docker buildx build --output type=registry .", "docker"),
+            ("kubectl --as admin apply -f x", "kubectl apply"),
+            ("kubectl -s https://x delete pod a", "kubectl delete"),
+            ("gh pr -R a/b merge 3", "gh pr merge"),
+            ("cargo --color never publish", "cargo publish"),
+            ("cargo -Z x publish", "cargo publish"),
+            ("aws --cli-read-timeout 3 s3 rm s3://a", "aws s3 rm"),
+            ("aws \"$SERVICE\" create-thing", "aws … create-thing"),
+            ("terraform -chdir x apply", "terraform apply"),
+            ("mvn -q -P release clean deploy", "mvn deploy"),
+            ("./gradlew clean :api:publish", "gradlew :api:publish"),
+            ("python3 -m twine upload dist/*", "twine upload"),
+            // Code within code.
+            ("eval \"git push\"", "git push"),
+            ("eval git push", "git push"),
+            ("trap \"git push\" EXIT", "git push"),
+            ("trap -- 'git push' EXIT", "git push"),
+            ("command git push", "git push"),
+            ("exec git push", "git push"),
+            ("bash -euo pipefail -c 'git push'", "git push"),
+            ("bash -ceu 'git push'", "git push"),
+            ("sh -c \"git push origin $BRANCH\"", "git push"),
+            ("su deploy -c 'git push'", "git push"),
+            ("flock lock -c 'git push'", "git push"),
+            ("env -S 'git push'", "git push"),
+            ("echo 'git push' | sh", "git push"),
+            ("bash -s <<'EOF'\ncd x\ngit push\nEOF", "git push"),
+            ("bash <<< 'git push'", "git push"),
+            ("alias p='git push'; p", "git push"),
+            ("find . -name x -exec scp {} host: \\;", "scp"),
+            ("npx --package wrangler wrangler deploy", "wrangler deploy"),
+            ("poetry run twine upload dist/*", "twine upload"),
+            ("docker run --rm -v a:b node npm publish", "npm publish"),
             ("echo x > /etc/motd", "> /etc/motd"),
             ("echo x >> ~/.profile", "> ~/.profile"),
             ("echo x > \"$HOME/.netrc\"", "> $HOME/.netrc"),
@@ -508,6 +543,24 @@ mod tests {
             "rsync -a a/ b/",
             "ssh-keygen -l",
             "echo git push",
+            "curl -so out https://x; curl -sSLo POST https://x; curl -sH 'X-Post: -d' https://x",
+            "curl -sX GET -d a=1 https://x",
+            "curl -sGd a=1 https://x",
+            "curl -sI https://x; curl -X HEAD https://x",
+            "curl -A '-X POST' https://x",
+            "wget -q --method=GET https://x",
+            "http GET https://x a==1 H:b",
+            "http --ignore-stdin https://x q==1 Accept:text/plain",
+            "gh api -iX GET repos/a",
+            "npm --silent test publish",
+            "git --no-pager log push",
+            "poetry run pytest; uv run pytest",
+            "eval \"$(ssh-agent -s)\"",
+            "trap 'rm -rf tmp' EXIT",
+            "sh script.sh push; bash -e script.sh",
+            "cat <<EOF\ngit push\nEOF",
+            "mvn verify; gradle build publishToMavenLocal",
+            "docker run --rm node npm test",
             "echo x > out.txt; echo x > \"$ESCROW_ARTIFACTS/a\"; echo x >/dev/null 2>&1; echo x > /tmp/y",
         ] {
             assert_eq!(found(script), None, "{script}");
@@ -519,6 +572,11 @@ mod tests {
         let found = |words: &[&str]| changes_world(&survey_arguments(words)).map(|(name, _)| name);
         assert_eq!(found(&["git", "push", "origin", "{{ x }}"]).as_deref(), Some("git push"));
         assert_eq!(found(&["sh", "-c", "npm publish"]).as_deref(), Some("npm publish"));
+        assert_eq!(found(&["curl", "-sX", "POST", "https://x"]).as_deref(), Some("curl"));
+        assert_eq!(
+            found(&["npm", "--registry", "{{ inputs.registry }}", "publish"]).as_deref(),
+            Some("npm publish")
+        );
         assert_eq!(found(&["git", "log"]), None);
     }
 

@@ -36,7 +36,8 @@ fn commands_are_found_wherever_they_are() {
     assert_eq!(commands("git push {{ x }} \"$y\""), ["git push ? ?"]);
     assert_eq!(commands("# git push\necho 'git push'"), ["echo git push"]);
     let listed = survey_arguments(&["sudo", "git", "push", "{{ x }}"]).commands;
-    assert_eq!(listed[0].words[..2], [Some("git".to_owned()), Some("push".to_owned())]);
+    assert_eq!(listed[0].words[0], Some("sudo".to_owned()), "the wrapper and the command in it");
+    assert_eq!(listed[1].words[..2], [Some("git".to_owned()), Some("push".to_owned())]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Resolved, Resolver};
 use crate::builtins::Builtin;
 use crate::reads::{HelperCall, PathRead, Reads};
-use crate::tree::{Node, NodeId};
+use crate::tree::{Item, Node, NodeId};
 
 impl Resolver<'_> {
     /// Records a change to a value of the scope: to the name itself or to a member at any depth.
@@ -21,7 +21,7 @@ impl Resolver<'_> {
     }
 
     /// Visits a callee. A called member is a method, not a read.
-    pub(super) fn callee(&mut self, callee: NodeId, call: NodeId) -> Resolved<()> {
+    pub(super) fn callee(&mut self, callee: NodeId, arguments: &[Item], call: NodeId) -> Resolved<()> {
         if let Node::Member { object, .. } | Node::Index { object, .. } = self.tree.node(callee) {
             let object = *object;
             self.record_path(object, object, matches!(self.tree.node(callee), Node::Index { .. }));
@@ -33,7 +33,10 @@ impl Resolver<'_> {
         let called = match self.tree.node(callee) {
             Node::Standard(builtin) if builtin.is_helper() => builtin.name().to_owned(),
             Node::Member { object, name, .. } => match self.tree.node(*object) {
-                Node::Standard(Builtin::Memory) => format!("memory.{name}"),
+                Node::Standard(Builtin::Memory) => {
+                    self.memory_passed -= 1;
+                    format!("memory.{name}")
+                }
                 _ => return Ok(()),
             },
             _ => return Ok(()),
@@ -41,6 +44,16 @@ impl Resolver<'_> {
         let span = self.tree.span(call).range();
         if matches!(called.as_str(), "log" | "memory.set" | "memory.increment" | "memory.append") {
             self.reads.effects.push(HelperCall { name: called.clone(), span: span.clone() });
+        }
+        if matches!(called.as_str(), "memory.set" | "memory.increment" | "memory.append") {
+            let key = match arguments.first() {
+                Some(Item::One(key)) => match self.tree.node(*key) {
+                    Node::Text(key) => Some(key.to_string()),
+                    _ => None,
+                },
+                Some(Item::Spread(_)) | None => None,
+            };
+            self.reads.memory_writes.push(key);
         }
         self.reads.helpers.push(HelperCall { name: called, span });
         Ok(())

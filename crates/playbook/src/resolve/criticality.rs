@@ -99,12 +99,12 @@ pub(super) fn world_change(draft: &Draft) -> Option<(String, Range<usize>)> {
         Field::Shell(script) => match draft.check.fields.get("shell") {
             // Another program interprets the script: `[ssh, host]`, `[python3, -c]`.
             Some(Field::Plain(Value::Array(words))) => {
-                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                let survey = survey_arguments(&words);
+                let mut words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
                 if words.first().is_some_and(|program| is_posix_shell(program)) {
                     survey_script(script.source())
                 } else {
-                    survey
+                    words.push(script.source());
+                    survey_arguments(&words)
                 }
             }
             _ => survey_script(script.source()),
@@ -121,7 +121,13 @@ pub(super) fn world_change(draft: &Draft) -> Option<(String, Range<usize>)> {
         | Field::Url(_)
         | Field::Message(_) => return None,
     };
-    changes_world(&survey)
+    changes_world(&survey).or_else(|| match draft.check.fields.get("stdin") {
+        Some(Field::Text(input)) if survey.reads_code => {
+            let (name, _) = changes_world(&survey_script(input.source()))?;
+            Some((name, 0..0))
+        }
+        Some(_) | None => None,
+    })
 }
 
 fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {
@@ -147,17 +153,7 @@ fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {
 /// Whether a check writes memory that an `if`, `assume`, `guarantee` or `fail_if` reads. A key that is known only at run
 /// time may be any.
 fn feeds_guard(writer: &Draft, drafts: &[Draft]) -> bool {
-    let writes = match writer.check.fields.get("operation") {
-        Some(Field::Plain(Value::String(operation))) => !matches!(operation.as_str(), "get" | "list"),
-        Some(_) | None => false,
-    };
-    if writer.provider.name != "memory" || !writes {
-        return false;
-    }
-    let key = match writer.check.fields.get("key") {
-        Some(Field::Text(key)) if key.reads().is_empty() => Some(key.source()),
-        Some(_) | None => None,
-    };
+    let keys = memory_writes(writer);
     let guards = drafts.iter().flat_map(|draft| {
         let check = &draft.check;
         check.condition.iter().chain(&check.assume).chain(&check.guarantee).chain(&check.fail_if)
@@ -165,8 +161,34 @@ fn feeds_guard(writer: &Draft, drafts: &[Draft]) -> bool {
     guards.into_iter().any(|guard| {
         let reads = guard.reads();
         let memory = reads.uses("memory") || reads.helpers.iter().any(|call| call.name.starts_with("memory"));
-        memory && key.is_none_or(|key| guard.source().contains(key))
+        memory && keys.iter().any(|key| key.is_none_or(|key| guard.source().contains(key)))
     })
+}
+
+/// The keys of memory that a check writes, with `operation` or in the `content` of a script; `None` for one that is known
+/// only at run time.
+fn memory_writes(writer: &Draft) -> Vec<Option<&str>> {
+    let fields = &writer.check.fields;
+    match writer.provider.name {
+        "memory" => {
+            let writes = match fields.get("operation") {
+                Some(Field::Plain(Value::String(operation))) => !matches!(operation.as_str(), "get" | "list"),
+                Some(_) | None => false,
+            };
+            let key = match fields.get("key") {
+                Some(Field::Text(key)) if key.reads().is_empty() => Some(key.source()),
+                Some(_) | None => None,
+            };
+            if writes { vec![key] } else { Vec::new() }
+        }
+        "script" => match fields.get("content") {
+            Some(Field::Block(content)) => {
+                content.reads().memory_writes.iter().map(Option::as_deref).collect()
+            }
+            Some(_) | None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// The checks that lead to an external check by dependencies or routes, directly or indirectly.

@@ -22,7 +22,7 @@ use interpreters::interpreter;
 use tables::{ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, wrapper};
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
-pub(super) use wrappers::unwrapped;
+pub(super) use wrappers::{shell_code_options, unwrapped};
 
 /// How deeply literal scripts within scripts are looked into.
 const NESTING_MAX: usize = 4;

@@ -30,6 +30,8 @@ pub(super) struct Scanned {
     pub(super) functions: Vec<String>,
     /// Commands may read input that the script gives them: a group or a function in a pipeline, a redirected group.
     pub(super) feeds: bool,
+    /// The here-documents and here-strings. A value in them is a blank.
+    pub(super) fed: Vec<String>,
     /// The `|` of each pipeline, with the index of the command on its left.
     pub(super) pipes: Vec<(usize, usize)>,
     pub(super) errors: Vec<ShellError>,
@@ -76,6 +78,7 @@ fn scan_from(source: &str, pieces: &[Piece], depth: usize) -> Scanned {
             computed: Vec::new(),
             functions: Vec::new(),
             feeds: false,
+            fed: Vec::new(),
             pipes: Vec::new(),
             errors: Vec::new(),
             value_spans,

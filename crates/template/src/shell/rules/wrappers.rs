@@ -1,7 +1,7 @@
 //! Commands that run another command: where it begins, and which of its words it is.
 
 use super::interpreters::interpreter;
-use super::tables::{SHELLS, Wrapper, WrapperOptions, wrapper};
+use super::tables::{CODE_OPTIONS, SHELLS, Wrapper, WrapperOptions, wrapper};
 use super::{Checker, Input, is_option, only_tells};
 use crate::shell::word::Word;
 
@@ -171,33 +171,56 @@ fn entrypoint(arguments: &[Word]) -> Option<Word> {
     }
 }
 
-/// The command in a command: itself, or what it wraps (`sudo`, `xargs`, `find -exec` …).
-pub(in crate::shell) fn unwrapped(mut words: &[Word]) -> &[Word] {
-    while let Some(inner) = within(words) {
-        words = inner;
+/// How many commands within commands a survey follows.
+const WRAPPED_MAX: usize = 64;
+
+/// A command and every command that it is known to run: `sudo`, `xargs`, `find -exec`, `uv run`, `docker run` and the
+/// like wrap others. Where an option may or may not have an argument, each place where the command may begin counts.
+pub(in crate::shell) fn unwrapped(words: &[Word]) -> Vec<&[Word]> {
+    let mut found = vec![words];
+    let mut at = 0;
+    while let Some(words) = found.get(at).copied() {
+        at += 1;
+        let room = WRAPPED_MAX.saturating_sub(found.len());
+        found.extend(within(words).into_iter().take(room));
     }
-    words
+    found
 }
 
-/// The command that a command runs, if it is known to.
-fn within(words: &[Word]) -> Option<&[Word]> {
-    let program = words.first().and_then(Word::program)?;
-    let arguments = &words[1..];
+/// The commands that a command runs, as far as is known.
+fn within(words: &[Word]) -> Vec<&[Word]> {
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let Some(program) = program.program() else { return Vec::new() };
     if program == "find" {
-        let begins = arguments.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir"));
-        return begins.map(|at| &arguments[at + 1..]);
+        let begins = arguments
+            .iter()
+            .enumerate()
+            .filter(|(_, word)| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"));
+        return begins.map(|(at, _)| &arguments[at + 1..]).collect();
     }
-    let wrapper = wrapper(program)?;
-    if wrapper.is_container {
-        return None;
-    }
-    // A chain of wrappers without subcommands is followed in linear time.
+    let Some(wrapper) = wrapper(program) else { return Vec::new() };
     let behind = match wrapper.subcommands {
         [] => 0,
-        known => arguments.iter().position(|word| known.contains(&word.text.as_str()))? + 1,
+        known => match arguments.iter().position(|word| known.contains(&word.text.as_str())) {
+            Some(at) => at + 1,
+            None => return Vec::new(),
+        },
     };
     let arguments = &arguments[behind..];
-    places(wrapper, arguments, &|_| false).first().map(|at| &arguments[*at..])
+    places(wrapper, arguments, &|_| false).into_iter().map(|at| &arguments[at..]).collect()
+}
+
+/// The options of a program whose argument is a script for a shell.
+pub(in crate::shell) fn shell_code_options(program: &str) -> &'static [&'static str] {
+    const SCRIPTED: &[&str] = &["nix-shell", "script", "sg", "su"];
+    if program == "gdb" || program == "strace" {
+        return &[];
+    }
+    if let Some(wrapper) = wrapper(program) {
+        return wrapper.code;
+    }
+    let known = CODE_OPTIONS.iter().find(|(name, _)| *name == program && SCRIPTED.contains(name));
+    known.map_or(&[], |(_, options)| options)
 }
 
 fn wrapper_is_pure(program: &str) -> bool {

@@ -227,6 +227,8 @@ impl Scanner {
             let word = self.word();
             if operator.starts_with('>') || *operator == "<>" {
                 list.command.writes.push(word);
+            } else if *operator == "<<<" {
+                self.found.fed.push(word.text);
             }
         }
     }

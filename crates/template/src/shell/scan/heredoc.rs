@@ -22,10 +22,13 @@ impl Scanner {
     pub(super) fn heredoc_body(&mut self, heredoc: &Heredoc) {
         let mut ignored = Word::default();
         let mut line_start = true;
+        let start = self.at;
         loop {
             if std::mem::take(&mut line_start)
                 && let Some(length) = self.delimiter_line(heredoc)
             {
+                let body = self.text_since(start);
+                self.found.fed.push(body);
                 return self.take_many(length);
             }
             match self.peek() {
