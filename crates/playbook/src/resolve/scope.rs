@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use escrow_model::Plan;
+use escrow_model::{Plan, Safety};
 use escrow_template::PathStep;
 
 use super::graph::Graph;
@@ -329,8 +329,8 @@ impl ScopeValidator<'_> {
             let help = did_you_mean(member, self.plan.inputs.keys().map(String::as_str))
                 .unwrap_or_else(|| format!("declare it: `inputs: {{ {member}: {{ type: string }} }}`"));
             self.found.push(
-                Problem::new("W0210", span, format!("undeclared input `{member}`"))
-                    .label("always undefined")
+                Problem::new("E0146", span, format!("undeclared input `{member}`"))
+                    .label("the inputs of a playbook are those that it declares")
                     .help(help),
             );
         }
@@ -348,7 +348,8 @@ impl ScopeValidator<'_> {
         self.found.push(
             Problem::new("W0209", span, format!("unknown check `{member}`"))
                 .label("always undefined")
-                .maybe_help(help),
+                .maybe_help(help)
+                .error_if(self.plan.safety == Safety::Strict),
         );
     }
 
