@@ -283,7 +283,7 @@ fn empty_inner_arrays_are_no_failure() {
 #[test]
 fn a_route_taken_by_an_item_runs_its_target_in_that_scope() {
     check(
-        "list forEach; each<list {on_fail: {run: [fix], retry: {max: 1}}}; fix",
+        "list forEach; each<list {on_fail: {run: [fix], retry: {max: 1}}}; fix map",
         &["list: [0, 1]", "each[0]: 1", "each[1]: exit 1 then 1"],
         "started list #1
          succeeded list
@@ -314,6 +314,38 @@ fn a_route_taken_by_an_item_to_a_check_outside_the_fan_out_runs_it_there() {
          report succeeded x1
          run.failed.exit_nonzero",
     );
+}
+
+#[test]
+fn a_target_of_items_runs_once_outside_unless_it_maps_whatever_else_it_depends_on() {
+    for target in ["report", "report<unrelated", "report reduce"] {
+        tells(
+            &format!("unrelated; list forEach; each<list {{on_fail: {{run: [report]}}}}; {target}"),
+            &["list: [0, 1]", "each[1]: exit 1"],
+            "unrelated succeeded x1
+             list succeeded x1
+             each failed x2 command/exit_nonzero
+             each[0] succeeded x1
+             each[1] failed x1
+             report succeeded x1
+             run.failed.exit_nonzero",
+        );
+    }
+    for target in ["fix map", "fix<unrelated map"] {
+        tells(
+            &format!("unrelated; list forEach; each<list {{on_fail: {{run: [fix]}}}}; {target}"),
+            &["list: [0, 1]", "each[1]: exit 1"],
+            "unrelated succeeded x1
+             list succeeded x1
+             each failed x2 command/exit_nonzero
+             each[0] succeeded x1
+             each[1] failed x1
+             fix succeeded x1
+             fix[0] skipped x0 not_routed
+             fix[1] succeeded x1
+             run.failed.exit_nonzero",
+        );
+    }
 }
 
 #[test]
@@ -465,7 +497,7 @@ fn a_request_carries_its_item() {
 fn the_target_of_a_route_from_items_has_the_items_of_the_new_pass() {
     tells(
         r#"list forEach {on_finish: {transitions: [{when: "attempt < 2", to: list}]}}
-           each<list {on_fail: {run: [fix], retry: {max: 1}}}; fix"#,
+           each<list {on_fail: {run: [fix], retry: {max: 1}}}; fix map"#,
         &["list: [0] then [0, 1]", "each[0]: 1", "each[1]: exit 1 then 1"],
         "list succeeded x2
          each succeeded x4
@@ -481,7 +513,7 @@ fn the_target_of_a_route_from_items_has_the_items_of_the_new_pass() {
 #[test]
 fn on_finish_does_not_wait_for_what_has_nothing_to_do_with_it() {
     check(
-        r#"list forEach {on_finish: {run: [agg]}}; each<list {on_fail: {run: [fix]}}; fix; agg; slow"#,
+        r#"list forEach {on_finish: {run: [agg]}}; each<list {on_fail: {run: [fix]}}; fix map; agg; slow"#,
         &["list: [0, 1]", "each[0]: exit 1", "fix: 1 after 5s", "slow: 1 after 1h"],
         "started list #1
          started slow #1

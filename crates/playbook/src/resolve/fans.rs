@@ -1,7 +1,8 @@
 //! Derives the fan of each check: the chain of `forEach` checks for whose items it runs.
 //!
 //! A check maps when it directly depends on a `forEach` check. Otherwise it reduces, one level above its deepest
-//! dependency.
+//! dependency. A check that waits to be routed to, and whose dependencies are outside every fan-out, does the same with
+//! the checks that route to it: it reduces unless it says `fanout: map`.
 
 use escrow_model::{CheckIndex, Fan};
 
@@ -39,11 +40,11 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, order: &[usize], foun
 fn fan_of(index: usize, drafts: &[Draft], graph: &Graph, fans: &[Option<Fan>]) -> Option<Fan> {
     let draft = &drafts[index];
     let needs = &graph.needs[index];
-    if needs.is_empty() {
-        return if draft.check.starts { Some(Fan::new()) } else { routed_fan(index, draft, graph, fans) };
-    }
     let known = |need: &usize| fans[*need].clone().unwrap_or_default();
     let parents: Vec<usize> = needs.iter().copied().filter(|need| drafts[*need].check.for_each).collect();
+    if parents.is_empty() && needs.iter().all(|need| known(need).is_empty()) {
+        return if draft.check.starts { Some(Fan::new()) } else { routed_fan(index, draft, graph, fans) };
+    }
     // Of several equally deep fans the first, so that messages follow the order of the file.
     let deepest = |fans: Vec<Fan>| fans.into_iter().rev().max_by_key(Vec::len).unwrap_or_default();
     match (draft.fanout, parents.is_empty()) {
@@ -75,7 +76,8 @@ fn truncate_to_shared_chain(mut fan: Fan, others: impl Iterator<Item = Fan>) -> 
     fan
 }
 
-/// The fan of a check that starts only by routes: the common prefix of its sources.
+/// The fan of a check that starts only by routes: with `fanout: map` the common prefix of its sources, otherwise one
+/// level above it.
 fn routed_fan(index: usize, draft: &Draft, graph: &Graph, fans: &[Option<Fan>]) -> Option<Fan> {
     // A `forEach` check routes from its own scope in every block: its items belong to the checks that map over it.
     let sources: Vec<Fan> = graph
@@ -89,8 +91,9 @@ fn routed_fan(index: usize, draft: &Draft, graph: &Graph, fans: &[Option<Fan>]) 
         return None;
     }
     let mut shared = common_prefix(sources.into_iter());
-    if draft.fanout == Some(Fanout::Reduce) {
-        shared.pop();
+    match draft.fanout {
+        Some(Fanout::Map) => {}
+        Some(Fanout::Reduce) | None => drop(shared.pop()),
     }
     Some(shared)
 }

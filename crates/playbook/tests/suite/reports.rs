@@ -16,7 +16,7 @@ artifacts:
 checks:
   list: { type: command, exec: ls, forEach: true, guarantee: output.length }
   each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: repair } }
-  repair: { type: noop }
+  repair: { type: noop, fanout: map }
   done: { type: noop, depends_on: [list, 'each|repair'], fanout: reduce }
 ";
     let reading = read(text, "x.yaml", CATALOG, &NoReferences);
