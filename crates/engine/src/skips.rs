@@ -44,8 +44,8 @@ impl Run {
     /// Whether every skip of this run says that there was nothing to do: a run that did nothing is then as asked.
     pub(crate) fn is_nothing_needed(&self) -> bool {
         self.skips().values().all(|meaning| match meaning {
-            SkipMeaning::NotNeeded | SkipMeaning::Flow => true,
-            SkipMeaning::Undecided | SkipMeaning::HeldBack => false,
+            SkipMeaning::NotNeeded => true,
+            SkipMeaning::Flow | SkipMeaning::Undecided | SkipMeaning::HeldBack => false,
         })
     }
 

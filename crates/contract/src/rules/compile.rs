@@ -150,6 +150,10 @@ impl RuleCompiler<'_> {
     }
 
     fn range(&mut self) -> Option<Test> {
+        if self.params().is_empty() {
+            let help = "`params: { min: 0 }`, `params: { max: 100 }`, or both".to_owned();
+            self.bad_param("min", "'range' check requires params['min'] or params['max']", Some(help));
+        }
         let min = self.bound("min");
         let max = self.bound("max");
         if let (Some(low), Some(high)) = (&min, &max)

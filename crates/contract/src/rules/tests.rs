@@ -152,6 +152,7 @@ fn invalid_params_are_reported_by_compile() {
         ("range", json!({"min": true}), "Rule 'r': 'min' must be a number, got 'bool'."),
         ("range", json!({"max": null}), "Rule 'r': 'max' must be a number, got 'NoneType'."),
         ("range", json!({"min": 2, "max": 1}), "Rule 'r': no number is at least 2 and at most 1."),
+        ("range", json!({}), "Rule 'r': 'range' check requires params['min'] or params['max']."),
         ("range", json!({"mim": 2}), "Rule 'r': a 'range' check has no param 'mim'."),
         ("pattern", json!({}), "Rule 'r': 'pattern' check requires params['pattern']."),
         ("pattern", json!({"pattern": null}), "Rule 'r': 'pattern' must be a string, got 'NoneType'."),

@@ -137,6 +137,8 @@ fn only_a_run_with_nothing_to_do_did_nothing_as_asked() {
         (r#"a {assume: "false"}; b<a"#, false),
         (r#"a {if: "false"}; b {assume: "false"}"#, false),
         (r#"a {if: "event.a.b.c"}"#, false),
+        // A target that no check has routed to is no filter and no false `if`.
+        (r#"a {if: "false", on_success: {goto: b}}; b"#, false),
     ] {
         let mut options = Options::default();
         options.run.event = Some("tag".into());
