@@ -106,9 +106,34 @@ fn every_line_of_jsonl_is_an_entry_and_the_last_is_the_document() {
         done.stdout.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
     let (last, entries) = lines.split_last().expect("lines");
     assert!(last["document"]["run"]["id"].is_string());
-    assert!(entries.iter().all(|line| line["entry"]["v"] == 2), "{entries:?}");
+    assert!(entries.iter().all(|line| line["entry"]["v"] == 3), "{entries:?}");
     assert!(entries[0]["entry"]["event"]["run_started"].is_object());
     assert!(entries.last().expect("an entry")["entry"]["event"]["run_ended"].is_object());
+}
+
+#[test]
+fn faults_and_recoveries_have_their_documented_names_wherever_entries_are_shown() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks:\n  flaky: {type: command, exec: 'test -e there || { touch there; exit 1; }', on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}}\n  \
+         broken: {type: command, exec: 'exit 1', continue_on_failure: true, on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}}\n",
+    );
+    let printed = desk.escrow(&["run", "playbook.yaml", "--output", "jsonl", "-q"]).stdout;
+    let exported = desk.escrow(&["runs", "export", "last"]).stdout;
+    for name in [
+        "fault.detected",
+        "fault.isolated",
+        "fault.recovery.started",
+        "fault.recovery.succeeded",
+        "fault.recovery.exhausted",
+    ] {
+        assert!(printed.contains(&format!("\"{name}\"")), "{name}: {printed}");
+        assert!(exported.contains(&format!("\\\"{name}\\\"")), "{name}: {exported}");
+    }
+    for name in ["fault_detected", "recovery_started"] {
+        assert!(!printed.contains(name) && !exported.contains(name), "{name}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is on disk: the persisted shapes of journal entries and messages, with their version.
 //!
 //! ```text
-//!   Entry ── write ──▶ {"v":2,"at":…,"event":{…}}          always in the newest format
+//!   Entry ── write ──▶ {"v":3,"at":…,"event":{…}}          always in the newest format
 //!   bytes ── decode ──▶ upcast, one version at a time ──▶ EntryRecord ──▶ Entry
 //! ```
 //!
@@ -15,6 +15,7 @@ mod approval;
 mod artifact;
 mod attempt;
 mod event;
+mod formats;
 mod persist;
 mod plan;
 mod start;
@@ -29,10 +30,10 @@ use crate::error::{StoreError, StoreErrorKind};
 use persist::{Persist, RestoreError, Written};
 
 /// The format that is written. Format 1 was never released.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Turns an entry of one format into the next: `UPCASTERS[0]` takes [`FORMAT_OLDEST`] to the one after it.
-const UPCASTERS: &[Upcaster] = &[];
+const UPCASTERS: &[Upcaster] = &[formats::from_2];
 
 const FORMAT_OLDEST: u32 = 2;
 
@@ -88,8 +89,10 @@ pub fn entry_document(entry: &Entry) -> Result<Value, StoreError> {
 
 /// The entry that [`entry_document`] wrote.
 pub fn read_entry(document: Value) -> Result<Entry, StoreError> {
-    let record: Result<EntryRecord, _> = serde_json::from_value(document);
-    record.map_err(RecordError::from).and_then(restore).map_err(|error| {
+    let found = document["v"].as_u64().unwrap_or_default();
+    let newest = upcast(document, found, FORMAT_OLDEST, UPCASTERS);
+    let record = newest.and_then(|document| Ok(serde_json::from_value::<EntryRecord>(document)?));
+    record.and_then(restore).map_err(|error| {
         StoreError::new(StoreErrorKind::Corrupt, format!("an entry cannot be read: {error}"))
     })
 }
@@ -127,11 +130,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Entry, RecordError> {
     // Almost every entry has the newest format, so that is tried first; the version decides what an error means.
     match serde_json::from_str::<EntryRecord>(text) {
         Ok(record) if record.v == FORMAT => restore(record),
-        Ok(record) => Err(RecordError::Format { found: record.v.into() }),
-        Err(error) => {
-            let Ok(value) = serde_json::from_str::<Value>(text) else { return Err(error.into()) };
+        other => {
+            let value = serde_json::from_str::<Value>(text)?;
             let found = value["v"].as_u64().unwrap_or_default();
-            if found == u64::from(FORMAT) {
+            if let (true, Err(error)) = (found == u64::from(FORMAT), other) {
                 return Err(error.into());
             }
             restore(serde_json::from_value(upcast(value, found, FORMAT_OLDEST, UPCASTERS)?)?)
@@ -210,6 +212,28 @@ mod tests {
     fn a_field_that_no_record_has_is_refused() {
         let bytes = json!({ "v": FORMAT, "at": 1, "event": { "deadline_passed": { "by": 1 } } }).to_string();
         assert!(matches!(decode(bytes.as_bytes()), Err(RecordError::Json(_))));
+    }
+
+    #[test]
+    fn faults_of_format_2_have_the_names_of_today() {
+        for (old, new, fields) in [
+            (
+                "fault_detected",
+                "fault.detected",
+                json!({"check": "a", "class": "transient", "code": "command/timeout"}),
+            ),
+            ("fault_isolated", "fault.isolated", json!({"check": "a"})),
+            ("recovery_started", "fault.recovery.started", json!({"check": "a", "by": "retry"})),
+            ("recovery_succeeded", "fault.recovery.succeeded", json!({"check": "a"})),
+            ("recovery_exhausted", "fault.recovery.exhausted", json!({"check": "a"})),
+        ] {
+            let stored = json!({ "v": 2, "at": 1, "event": { old: fields.clone() } });
+            let entry = decode(stored.to_string().as_bytes()).unwrap();
+            assert_eq!(read_entry(stored).unwrap(), entry);
+            assert_eq!(entry_document(&entry).unwrap(), json!({ "v": 3, "at": 1, "event": { new: fields } }));
+        }
+        let other = json!({ "v": 2, "at": 1, "event": { "deadline_passed": {} } }).to_string();
+        assert_eq!(decode(other.as_bytes()).unwrap().event, Event::DeadlinePassed {});
     }
 
     #[test]

@@ -235,12 +235,14 @@ macro_rules! record {
 /// The persisted variants of an enum with named fields. The name of a variant in `snake_case` is its tag.
 macro_rules! record_enum {
     ($record:ident for $model:ident {
-        $($variant:ident { $($field:ident : $type:ty $(= $default:ident)?),* $(,)? }),+ $(,)?
+        $($variant:ident $(as $tag:literal)? { $($field:ident : $type:ty $(= $default:ident)?),* $(,)? }),+ $(,)?
     }) => {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
         pub(crate) enum $record {
-            $($variant { $($(#[serde($default)])? $field: <$type as Persist>::Record,)* },)+
+            $($(#[serde(rename = $tag)])? $variant {
+                $($(#[serde($default)])? $field: <$type as Persist>::Record,)*
+            },)+
         }
 
         impl Persist for $model {
@@ -250,7 +252,7 @@ macro_rules! record_enum {
                 #[derive(serde::Serialize)]
                 #[serde(rename_all = "snake_case")]
                 enum Fields<'a> {
-                    $($variant {
+                    $($(#[serde(rename = $tag)])? $variant {
                         $(
                             $(#[doc = stringify!($default)] #[serde(skip_serializing_if = "Written::is_absent")])?
                             $field: Written<'a, $type>,
