@@ -50,6 +50,13 @@ pub fn subject_lines(subject: &ApprovalSubject) -> Vec<(String, String)> {
     lines
 }
 
+/// What safe mode kept from being done: the fields that say something, and what a nested playbook can do outside.
+pub fn prevented_lines(request: &Request, nested: Option<&ApprovedPlaybook>) -> Vec<(String, String)> {
+    let says = |value: &str| !value.is_empty() && value != "null";
+    let fields = request_lines(request).into_iter().filter(|(_, value)| says(value));
+    fields.chain(nested.into_iter().flat_map(nested_lines)).collect()
+}
+
 fn nested_lines(nested: &ApprovedPlaybook) -> Vec<(String, String)> {
     let ApprovedPlaybook { name, file, sha256, external } = nested;
     let short = sha256.get(..12).unwrap_or(sha256);

@@ -267,6 +267,26 @@ fn a_person_settles_an_effect_after_its_run_has_ended() {
 }
 
 #[test]
+fn a_check_whose_effect_was_resolved_after_the_end_is_what_the_person_said() {
+    const DIES: &str = "checks: {x: {type: command, criticality: external, exec: 'kill -9 $$'}}";
+    for (word, status, says) in [("done", "succeeded", "it was done"), ("failed", "failed", "it did not happen")] {
+        let desk = Desk::new();
+        let (code, document) = desk.run(DIES);
+        assert_eq!((code, &document["checks"]["x"]["status"]), (Some(4), &json!("unknown")), "{document}");
+        desk.escrow(&["cancel", "last"]);
+        assert_eq!(desk.show("last")["checks"]["x"]["status"], "unknown");
+        let key = effects(&desk, &[])[0]["key"].as_str().expect("a key").to_owned();
+        let resolved = desk.escrow(&["effects", "resolve", &key, word, "--by", "ada", "--why", "I looked"]);
+        assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
+        let check = &desk.show("last")["checks"]["x"];
+        assert_eq!((&check["status"], &check["skip_reason"]), (&json!(status), &json!(null)), "{check}");
+        let told = desk.escrow(&["explain", "last", "x"]).stdout;
+        assert!(told.contains("ada resolved the effect") && told.contains(says), "{told}");
+        assert!(!told.starts_with("`x` waits for"), "{told}");
+    }
+}
+
+#[test]
 fn resolving_what_does_not_exist_is_a_usage_error() {
     let desk = Desk::new();
     desk.run(PUBLISH);

@@ -41,9 +41,13 @@ impl Run {
                 self.state.group.clone_from(group);
                 Ok(())
             }
-            Event::CheckSkipped { check, scope, reason, .. } => {
+            Event::CheckSkipped { check, scope, reason, request, .. } => {
                 let check = self.index(check)?;
-                self.skip(check, scope, *reason)
+                self.skip(check, scope, *reason)?;
+                if let Some(request) = request {
+                    self.expect_cell_mut(check, scope)?.prevented = Some(request.clone());
+                }
+                Ok(())
             }
             Event::AttemptStarted { check, scope, attempt, request, effect, .. } => {
                 let check = self.index(check)?;

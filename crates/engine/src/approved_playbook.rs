@@ -13,7 +13,7 @@ use crate::approval::sha256;
 
 /// None for a check that nests nothing, and in a run whose plan has no table of nested playbooks: there the check fails
 /// when it starts.
-pub(crate) fn approved_playbook(plan: &Plan, check: &Check) -> Option<ApprovedPlaybook> {
+pub fn approved_playbook(plan: &Plan, check: &Check) -> Option<ApprovedPlaybook> {
     let file = plan.nested.names.get(check.nested_name()?)?;
     let nested = plan.nested.files.get(file)?;
     let mut reachable = plan.nested.reachable(file);

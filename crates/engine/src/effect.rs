@@ -123,7 +123,7 @@ impl Deciding<'_> {
                 true
             }
             Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) => {
-                let resolved = self.cell(*check, scope).filter(|cell| cell.resolved);
+                let resolved = self.cell(*check, scope).filter(|cell| cell.resolved.is_some());
                 if let Some(key) = resolved.and_then(|cell| cell.last_key.clone()) {
                     let run = self.state.options.run.clone();
                     self.reuse(location, &key, &run);
@@ -288,7 +288,7 @@ impl Run {
         let cell = self.expect_cell_mut(check, scope)?;
         cell.effect = Some(id);
         cell.last_key = intent.map(|intent| intent.key.clone());
-        cell.resolved = false;
+        cell.resolved = None;
         cell.cleared = false;
         cell.asked_elsewhere = None;
         cell.cleared_elsewhere = None;
@@ -413,7 +413,7 @@ impl Run {
             self.set_standing(check, scope, standing);
             let cell = self.expect_cell_mut(check, scope)?;
             cell.certainty = Certainty::Known;
-            cell.resolved = true;
+            cell.resolved = Some(state);
         }
         Ok(())
     }

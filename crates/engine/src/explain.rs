@@ -17,7 +17,8 @@ mod timeline;
 
 use escrow_expr::Explanation;
 use escrow_model::{
-    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity, rfc3339,
+    CheckIndex, CheckStatus, EffectState, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity,
+    rfc3339,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -286,14 +287,24 @@ pub(crate) fn decisive(issues: &[Issue]) -> Option<&Issue> {
     issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
 }
 
+/// What a person says of an effect after the run has ended.
+fn resolution_in_words(state: EffectState, by: &str, why: &str) -> String {
+    let became = match state {
+        EffectState::Failed => "did not happen",
+        EffectState::Confirmed | EffectState::Intended | EffectState::Unknown => "was done",
+    };
+    format!("{by} resolved the effect after the run had ended: it {became} ({why})")
+}
+
 /// Which of several items represents a check: lower comes first. `None` for an event that decides nothing.
 fn rank(event: &Event) -> Option<u8> {
     match event {
-        Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. } => Some(0),
+        Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. }
+        | Event::EffectResolved { state: EffectState::Failed, .. } => Some(0),
         Event::WaitStarted { .. } => Some(1),
         Event::CheckSkipped { .. } => Some(2),
         Event::AttemptStarted { .. } | Event::ReconcileStarted { .. } => Some(3),
-        Event::CheckJudged { .. } => Some(4),
+        Event::CheckJudged { .. } | Event::EffectResolved { .. } => Some(4),
         _ => None,
     }
 }
@@ -315,7 +326,8 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::WaitWithdrawn { scope, .. }
         | Event::ArtifactChanged { scope, .. }
         | Event::ReconcileStarted { scope, .. }
-        | Event::Reconciled { scope, .. } => Some(scope),
+        | Event::Reconciled { scope, .. }
+        | Event::EffectResolved { scope, .. } => Some(scope),
         Event::OutcomeStored { outcome } => Some(&outcome.scope),
         _ => None,
     }

@@ -63,6 +63,7 @@ mod withheld;
 pub use ai::{HarnessTotals, NESTED_TOTALS};
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
+pub use approved_playbook::approved_playbook;
 pub use effect::EffectResolution;
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};

@@ -3,10 +3,12 @@
 //! Derived from the journal alone, so a replayed run reports the same as a live one.
 
 use escrow_model::{
-    CheckIndex, CheckStatus, Criticality, Issue, Millis, RecordedOutcome, ScopePath, SkipReason, Verdict,
+    ApprovedPlaybook, CheckIndex, CheckStatus, Criticality, EffectState, Issue, Millis, RecordedOutcome,
+    Request, ScopePath, SkipReason, Verdict,
 };
 use serde_json::{Map, Value};
 
+use crate::approved_playbook::approved_playbook;
 use crate::overridden::Overridden;
 use crate::phase::Phase;
 use crate::run::Run;
@@ -25,6 +27,8 @@ pub struct CheckReport<'r> {
     pub issues: Vec<&'r Issue>,
     /// What the provider recorded about the last attempt. A fan-out has none.
     pub record: Option<&'r Map<String, Value>>,
+    /// What safe mode kept it from doing. A fan-out has it in its items.
+    pub prevented: Option<&'r Request>,
     pub has_items: bool,
 }
 
@@ -41,6 +45,8 @@ pub struct ItemReport<'r> {
     pub issues: &'r [Issue],
     /// What the provider recorded about the last attempt.
     pub record: Option<&'r Map<String, Value>>,
+    /// What safe mode kept it from doing.
+    pub prevented: Option<&'r Request>,
 }
 
 impl Run {
@@ -53,10 +59,8 @@ impl Run {
         let spec = self.state.plan.check(check);
         let state = &self.state.checks[check.place()];
         let status = self.check_status(check);
-        let record = match state.nodes.get(&ScopePath::root()) {
-            Some(Node::Leaf(Cell { answer: Some(answer), .. })) => Some(&answer.record),
-            Some(Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) | Node::Unexpanded(_)) | None => None,
-        };
+        let cell = state.nodes.get(&ScopePath::root()).and_then(Node::cell);
+        let record = cell.and_then(|cell| cell.answer.as_ref()).map(|answer| &answer.record);
         CheckReport {
             index: check,
             name: &spec.name,
@@ -66,6 +70,7 @@ impl Run {
             skip_reason: self.skip_reason(check, status),
             issues: self.issues_of(check),
             record,
+            prevented: cell.and_then(prevented),
             has_items: !spec.fan.is_empty(),
         }
     }
@@ -89,8 +94,14 @@ impl Run {
                 value: self.item(check, scope),
                 issues: &cell.last_result.issues,
                 record: cell.answer.as_ref().map(|answer| &answer.record),
+                prevented: prevented(cell),
             }
         })
+    }
+
+    /// The nested playbook of a check and everything that it can do outside. `None` for a check that nests nothing.
+    pub fn nested_effects(&self, check: CheckIndex) -> Option<ApprovedPlaybook> {
+        approved_playbook(&self.state.plan, self.state.plan.check(check))
     }
 
     /// What the run stored as typed results, newest first, each with its time.
@@ -140,7 +151,12 @@ impl Run {
                 CheckStatus::Running
             }
             Phase::Waiting { .. } => CheckStatus::Waiting,
-            Phase::Judged { .. } | Phase::Settled { .. } => verdict_status(cell.last_result.verdict),
+            Phase::Judged { .. } | Phase::Settled { .. } => match cell.resolved {
+                Some(EffectState::Confirmed) => CheckStatus::Succeeded,
+                Some(EffectState::Failed) => CheckStatus::Failed,
+                Some(EffectState::Intended | EffectState::Unknown) => CheckStatus::Unknown,
+                None => verdict_status(cell.last_result.verdict),
+            },
         }
     }
 
@@ -162,6 +178,10 @@ impl Run {
         let raised = self.state.issues.iter().filter(|(at, _)| at.check == check).map(|(_, issue)| issue);
         judged.chain(raised).collect()
     }
+}
+
+fn prevented(cell: &Cell) -> Option<&Request> {
+    cell.prevented.as_deref().filter(|_| cell.skipped() == Some(SkipReason::SafeMode))
 }
 
 fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {

@@ -86,7 +86,7 @@ impl Run {
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
                 let is_resolved = node.cell().is_some_and(|cell| {
-                    cell.resolved && cell.last_result.verdict.is_none() && cell.phase.is_settled()
+                    cell.resolved.is_some() && cell.last_result.verdict.is_none() && cell.phase.is_settled()
                 });
                 if is_resolved {
                     locations.insert(Location::new(index, scope.clone()));

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
-    Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId,
-    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery,
+    EffectState, Facts, Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, Request,
+    RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -344,8 +344,10 @@ pub(crate) struct Cell {
     pub(crate) effect: Option<String>,
     /// The key of that effect, as the ledger has it.
     pub(crate) last_key: Option<String>,
-    /// A person has said what became of it after the run had ended.
-    pub(crate) resolved: bool,
+    /// What a person has said became of it after the run had ended.
+    pub(crate) resolved: Option<EffectState>,
+    /// What safe mode kept it from doing.
+    pub(crate) prevented: Option<Box<Request>>,
     /// What the ledger answered since the last attempt.
     pub(crate) ledger: Option<Box<LedgerAnswer>>,
     /// The effect is confirmed, and its output is not known.

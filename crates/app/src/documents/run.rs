@@ -1,7 +1,7 @@
 //! A run: `run --output json`, `runs show`, `runs` and `resume --all`.
 
 use escrow_engine::{CheckReport, ItemReport, Overridden, Run};
-use escrow_model::{Delivery, DeliveryStatus, RunId, event_object, rfc3339};
+use escrow_model::{Delivery, DeliveryStatus, Request, RunId, event_object, rfc3339};
 use escrow_store::{OutcomeRow, RunRow};
 use serde_json::{Map, Value, json};
 
@@ -92,6 +92,9 @@ fn check_document(run: &Run, check: &CheckReport<'_>) -> Value {
         "output": run.output_of(check.index),
         "result": check.record,
     });
+    if let Some(request) = check.prevented {
+        document["would_have_done"] = prevented(run, check, request);
+    }
     if check.has_items {
         let items = run.item_reports(check.index).map(|item| item_document(run, check, &item));
         document["items"] = items.collect();
@@ -107,14 +110,27 @@ fn item_document(run: &Run, check: &CheckReport<'_>, item: &ItemReport<'_>) -> V
         .zip(item.scope.indices())
         .map(|(parent, index)| json!({ "check": plan.check(*parent).name, "index": index }))
         .collect();
-    json!({
+    let mut document = json!({
         "index": item.scope.last(),
         "scope": steps,
         "status": item.status,
         "skip_reason": item.skip_reason,
         "runs": item.runs,
         "output": item.output,
-    })
+    });
+    if let Some(request) = item.prevented {
+        document["would_have_done"] = prevented(run, check, request);
+    }
+    document
+}
+
+/// What safe mode kept a check from doing: the rendered request, and what a nested playbook can do outside.
+fn prevented(run: &Run, check: &CheckReport<'_>, request: &Request) -> Value {
+    let mut document = json!({ "type": request.provider, "request": request.fields });
+    if let Some(nested) = run.nested_effects(check.index) {
+        document["nested"] = json!(nested);
+    }
+    document
 }
 
 fn artifacts(delivery: Option<&Delivery>) -> Value {

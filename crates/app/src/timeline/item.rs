@@ -3,8 +3,8 @@
 use std::fmt;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RetryKind, RoutingBlock, RunId,
-    RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
+    Answer, ApprovedPlaybook, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RetryKind,
+    RoutingBlock, RunId, RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 use super::fan::FanProgress;
@@ -69,6 +69,8 @@ pub enum What<'e> {
         detail: &'e str,
         /// In safe mode, what would have been done.
         request: Option<&'e Request>,
+        /// In safe mode, what the nested playbook would have done.
+        nested: Option<Box<ApprovedPlaybook>>,
     },
     /// A retry whose verdict was read earlier. A verdict in the same batch carries its retry itself.
     RetryScheduled {

@@ -1,9 +1,9 @@
 //! Items as lines of text, without width and colour.
 
-use escrow_model::{Issue, Request, RetryKind, SkipReason, Verdict};
+use escrow_model::{ApprovedPlaybook, Issue, Request, RetryKind, SkipReason, Verdict};
 
 use super::item::{Item, Judged, What};
-use crate::request_words::command_words;
+use crate::request_words::{command_words, prevented_lines};
 use crate::words::{count, duration_words, printable, skip_words};
 
 /// One line that is worth showing.
@@ -46,15 +46,16 @@ impl Item<'_> {
                 duration_ms: Some(*duration_ms),
                 note: progress.outcome(),
             }],
-            What::Skipped { of, reason, detail, request } => {
-                // What the command line left out is not news, and items are counted.
-                if !of.scope.is_root() || matches!(reason, SkipReason::Only | SkipReason::Tags) {
+            What::Skipped { of, reason, detail, request, nested } => {
+                // What the command line left out is not news, and items are counted, unless safe mode kept them back.
+                let is_counted = !of.scope.is_root() && request.is_none();
+                if is_counted || matches!(reason, SkipReason::Only | SkipReason::Tags) {
                     return Vec::new();
                 }
                 let note = skip_words(*reason, detail);
                 let skipped = Line { mark: Mark::Skipped, label: of.to_string(), duration_ms: None, note };
-                let would = request.and_then(would_run).map(Line::remark);
-                std::iter::once(skipped).chain(would).collect()
+                let would = request.map(|request| would_do(request, nested.as_deref())).unwrap_or_default();
+                std::iter::once(skipped).chain(would.into_iter().map(Line::remark)).collect()
             }
             What::RetryScheduled { of, retry } => vec![Line {
                 mark: Mark::Retrying,
@@ -164,8 +165,28 @@ fn issue_words(issues: &[Issue]) -> String {
     }
 }
 
-/// What safe mode prevented, in one line.
-fn would_run(request: &Request) -> Option<String> {
-    let command = command_words(request)?;
-    Some(format!("would have run: {}", printable(&command.split_whitespace().collect::<Vec<_>>().join(" "))))
+/// What safe mode prevented: a command in one line, a request with a line for each field.
+fn would_do(request: &Request, nested: Option<&ApprovedPlaybook>) -> Vec<String> {
+    let in_one_line = |text: &str| printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    if let Some(command) = command_words(request) {
+        return vec![format!("would have run: {}", in_one_line(&command))];
+    }
+    let fields = prevented_lines(request, nested).into_iter();
+    let fields = fields.map(|(name, value)| format!("  {}: {}", printable(&name), cut(&in_one_line(&value))));
+    let what = match request.provider.as_str() {
+        "playbook" => "would have run the playbook:",
+        "http" => "would have sent:",
+        _ => "would have done:",
+    };
+    std::iter::once(what.to_owned()).chain(fields).collect()
+}
+
+/// `runs show --output json` has the rest.
+fn cut(value: &str) -> String {
+    const CHARS_MAX: usize = 400;
+    let mut shown: String = value.chars().take(CHARS_MAX).collect();
+    if shown.len() < value.len() {
+        shown.push('…');
+    }
+    shown
 }

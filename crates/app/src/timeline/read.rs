@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use escrow_engine::approved_playbook;
 use escrow_model::{
     Entry, Event, Facts, IssueCode, Message, Millis, Plan, ProviderName, RunOptions, ScopePath, Verdict,
 };
@@ -95,7 +96,9 @@ impl Timeline {
             Event::CheckSkipped { check, scope, reason, detail, request } => {
                 let of = CheckScope { check, scope };
                 let request = request.as_deref();
-                items.push(Item { at, what: What::Skipped { of, reason: *reason, detail, request } });
+                let spec = request.and_then(|_| self.plan.checks.iter().find(|spec| spec.name == *check));
+                let nested = spec.and_then(|spec| approved_playbook(&self.plan, spec)).map(Box::new);
+                items.push(Item { at, what: What::Skipped { of, reason: *reason, detail, request, nested } });
                 if !scope.is_root() && scope.depth() == self.depth(check) {
                     self.fans.entry(check.clone()).or_default().skip(scope);
                     items.extend(self.settled_fan(check, at));

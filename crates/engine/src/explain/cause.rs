@@ -6,7 +6,7 @@ use escrow_model::{
     Verdict, WaitKind,
 };
 
-use super::{Cause, Evaluation, JournalReader, decisive};
+use super::{Cause, Evaluation, JournalReader, decisive, resolution_in_words};
 use crate::approval::{approval_in_words, denial_in_words};
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
@@ -227,6 +227,9 @@ impl JournalReader<'_> {
             }
             Event::AttemptStarted { check, scope, attempt, .. } => {
                 format!("attempt {attempt} of `{check}{scope}` was started and has not been answered")
+            }
+            Event::EffectResolved { check, scope, state, by, why, .. } => {
+                format!("`{check}{scope}`: {}", resolution_in_words(*state, by, why))
             }
             Event::ReconcileStarted { check, scope, attempt, .. } => {
                 format!(

@@ -9,8 +9,9 @@ use escrow_model::{
 use serde_json::Value;
 
 use super::cause::evaluate;
-use super::{Evaluation, JournalReader, Moment, decisive};
+use super::{Evaluation, JournalReader, Moment, decisive, resolution_in_words};
 use crate::approval::{approval_in_words, denial_in_words};
+use crate::approved_playbook::approved_playbook;
 use crate::retry_failed::INPUTS_KEPT;
 use crate::run::ReplayError;
 use crate::view::View;
@@ -37,6 +38,10 @@ impl JournalReader<'_> {
                 {
                     Some(format!("`{from}` routed here ({block}, {})", how(*by)))
                 }
+                Event::CheckSkipped { request: Some(request), .. } if here => Some(format!(
+                    "skipped: safe_mode; it would have done this:{}",
+                    self.prevented(check, request)
+                )),
                 event if here => tell(event, entry.at),
                 Event::WaitExpired { id } if asked.contains(id.as_str()) => Some(format!("{id} expired")),
                 Event::MessageDelivered { message, refused: None, .. } => decided(message, &asked),
@@ -63,6 +68,25 @@ impl JournalReader<'_> {
             timeline.push(Moment { entry: index as u64 + 1, at, what, evaluation });
         }
         Ok(timeline)
+    }
+
+    /// What safe mode kept a check from doing: its request, and what a nested playbook can do outside.
+    fn prevented(&self, check: CheckIndex, request: &Request) -> String {
+        let mut text = fields(request);
+        if let Some(nested) = approved_playbook(&self.plan, self.plan.check(check)) {
+            text.push_str(&format!("\n  nested: {} ({})", nested.name, nested.file));
+            for effect in &nested.external {
+                let command =
+                    effect.command.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+                text.push_str(&format!(
+                    "\n  external: {} ({}){}",
+                    effect.check,
+                    effect.provider,
+                    cut(&command)
+                ));
+            }
+        }
+        text
     }
 
     /// The `when` that was taken.
@@ -102,8 +126,18 @@ fn message(request: &Request) -> String {
     if !MESSAGES.contains(&request.provider.as_str()) {
         return String::new();
     }
-    let mut text = String::from(", with this request:");
+    format!(", with this request:{}", fields(request))
+}
+
+/// The fields of a request, a line for each.
+fn fields(request: &Request) -> String {
+    let mut text = String::new();
     for (name, value) in &request.fields {
+        let value = match value.get("shell") {
+            Some(script) if name == "exec" => script_with_values(script, value.get("values")),
+            _ => value.clone(),
+        };
+        let value = &value;
         let value = match value {
             Value::String(value) if value.is_empty() => continue,
             Value::String(value) => value.replace('\n', "\n    "),
@@ -113,6 +147,15 @@ fn message(request: &Request) -> String {
         text.push_str(&format!("\n  {name}: {}", cut(&value)));
     }
     text
+}
+
+/// A script, and below it the value of each variable that it refers to.
+fn script_with_values(script: &Value, values: Option<&Value>) -> Value {
+    let mut text = script.as_str().unwrap_or_default().trim_end().to_owned();
+    for (name, value) in values.and_then(Value::as_object).into_iter().flatten() {
+        text.push_str(&format!("\n{name} = {value}"));
+    }
+    Value::String(text)
 }
 
 /// The providers that send a message.
@@ -180,6 +223,7 @@ fn tell(event: &Event, at: u64) -> Option<String> {
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
         Event::WaitWithdrawn { id, .. } => format!("{id} is withdrawn: what it asked about has changed"),
         Event::ArtifactChanged { artifact, .. } => artifact.in_words(),
+        Event::EffectResolved { state, by, why, .. } => resolution_in_words(*state, by, why),
         Event::ReconcileStarted { .. } => "effect unknown: `reconcile` runs".into(),
         Event::Reconciled { finding: Some(finding), detail, .. } => {
             format!("`reconcile` found `{}`: {detail}", finding.as_str())
