@@ -31,7 +31,7 @@ pub async fn export(app: &App, run: &str) -> Result<Snapshot, Error> {
         _ => None,
     };
     snapshot::take(&run, &entries, &app.state().spool(&row.id), rfc3339(now_ms()))
-        .map(|snapshot| Snapshot { outcomes: added, invocation, ..snapshot })
+        .map(|snapshot| Snapshot { outcomes: added, invocation, ..snapshot }.sealed())
         .map_err(|why| Error::world("broken_journal", format!("run `{}`: {why}", row.id)))
 }
 
@@ -42,11 +42,18 @@ pub struct VerifiedFile {
     pub entries: u64,
     /// The hash of the last entry, which names the whole journal.
     pub hash: Hash,
+    /// The digest of the whole document; an export of version 1 has none.
+    pub digest: Option<String>,
 }
 
 pub fn verify_file(path: &Path) -> Result<VerifiedFile, Error> {
     let sound = read_file(path)?;
-    Ok(VerifiedFile { run: sound.snapshot.run, entries: sound.entries.len() as u64, hash: sound.hash })
+    Ok(VerifiedFile {
+        run: sound.snapshot.run,
+        entries: sound.entries.len() as u64,
+        hash: sound.hash,
+        digest: sound.snapshot.digest,
+    })
 }
 
 #[derive(Debug)]
@@ -101,6 +108,7 @@ fn read_file(path: &Path) -> Result<Sound, Error> {
             Unsound::UnknownVersion(_) => "unknown_version",
             Unsound::Broken { .. } | Unsound::CutOff { .. } | Unsound::Replay(_) => "broken_journal",
             Unsound::Header { .. } => "broken_header",
+            Unsound::Digest => "broken_document",
             Unsound::Artifact { .. } => "broken_artifact",
             Unsound::Outcome { .. } => "broken_outcome",
             Unsound::Invocation { .. } => "broken_invocation",
@@ -113,6 +121,7 @@ fn read_file(path: &Path) -> Result<Sound, Error> {
             | Unsound::CutOff { .. }
             | Unsound::Replay(_)
             | Unsound::Header { .. }
+            | Unsound::Digest
             | Unsound::Artifact { .. }
             | Unsound::Outcome { .. }
             | Unsound::Invocation { .. } => error,

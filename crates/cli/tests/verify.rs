@@ -267,3 +267,51 @@ checks:
         assert_eq!(desk.escrow(&["runs", "import", "changed.json"]).code, Some(3), "{lie}");
     }
 }
+
+#[test]
+fn every_member_of_an_export_is_covered_by_its_digest() {
+    let (desk, runs) = home();
+    let verdict = r#"{"outcome_kind": "gate_verdict", "summary": "fine", "gate_passed": true, "criteria": []}"#;
+    let added = desk.escrow_given(&["outcomes", "add", "--name", "gate", "--run", &runs[0]], verdict);
+    assert_eq!(added.code, Some(0), "{}", added.stderr);
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    let export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
+    assert_eq!(export["version"], 2);
+    let (code, whole) = (desk.escrow(&["verify", "run.json"]).code, export["digest"].as_str().expect("a digest"));
+    assert_eq!(code, Some(0));
+    assert_eq!(desk.escrow(&["verify", "run.json", "--expect", whole]).code, Some(0));
+    for (pointer, lie) in [
+        ("/exported_at", "2020-01-01T00:00:00.000Z".into()),
+        ("/escrow", "9.9.9".into()),
+        ("/outcomes/0/summary", "awful".into()),
+        ("/outcomes", Value::from(Vec::<Value>::new())),
+        ("/version", 1.into()),
+        ("/digest", "0".repeat(64).into()),
+    ] {
+        let mut changed = export.clone();
+        *changed.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}: {export}")) = lie;
+        desk.write("changed.json", &changed.to_string());
+        let done = desk.escrow(&["verify", "changed.json"]);
+        assert_eq!(done.code, Some(3), "{pointer}: {}{}", done.stdout, done.stderr);
+        assert_eq!(desk.escrow(&["runs", "import", "changed.json"]).code, Some(3), "{pointer}");
+    }
+    let mut without = export.clone();
+    without.as_object_mut().expect("an object").remove("digest");
+    desk.write("changed.json", &without.to_string());
+    refused(&desk.escrow(&["verify", "changed.json"]), "digest");
+}
+
+#[test]
+fn the_result_is_data_and_goes_to_stdout() {
+    let (desk, runs) = home();
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    for subject in [&runs[0], "run.json", "--all"] {
+        let hash = desk.escrow(&["verify", subject, "--output", "json"]).json()["hash"].clone();
+        let done = desk.escrow(&["verify", subject]);
+        assert!(done.stdout.contains(hash.as_str().expect("a hash")), "{subject}: {}", done.stdout);
+        assert_eq!(done.stderr, "", "{subject}");
+    }
+    let listed = desk.escrow(&["gc", "--keep", "2", "--dry-run"]);
+    assert!(listed.stdout.contains(&format!("would remove {}", runs[0])), "{}", listed.stdout);
+    assert_eq!(listed.stderr, "");
+}

@@ -12,14 +12,17 @@ use std::fmt;
 use std::path::Path;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, RunId};
+use escrow_model::{Entry, RunId, hex};
 use escrow_store::{AddedOutcome, Break, Hash, InvocationRecord, StoredEntry, Verification, verify_entries};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 pub use files::{Carried, LeftOut};
 
 const FORMAT: &str = "escrow.run";
-const VERSION: u32 = 1;
+/// Version 1 had no digest of the document.
+const VERSION: u32 = 2;
+const VERSION_OLDEST: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +49,26 @@ pub struct Snapshot {
     /// The record of people's words about the invocation that the run belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invocation: Option<InvocationRecord>,
+    /// SHA-256 of the document without this field, as compact JSON. Version 1 has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl Snapshot {
+    /// The document with its digest, which covers every other field.
+    pub(crate) fn sealed(self) -> Snapshot {
+        let open = Snapshot { digest: None, ..self };
+        let digest = open.computed_digest();
+        Snapshot { digest: Some(digest), ..open }
+    }
+
+    /// The digest of a document that has none yet.
+    fn computed_digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        serde_json::to_writer(files::HashWriter(&mut hasher), self)
+            .expect("a snapshot has only string keys, and a hasher takes all bytes");
+        hex(&hasher.finalize())
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -62,6 +85,8 @@ pub struct CarriedEntry {
 pub(crate) enum Unsound {
     NotASnapshot(String),
     UnknownVersion(u64),
+    /// Something in the document is not what was written.
+    Digest,
     Broken {
         seq: u64,
         reason: Break,
@@ -94,8 +119,13 @@ impl fmt::Display for Unsound {
         match self {
             Unsound::NotASnapshot(why) => write!(formatter, "it is not an exported run: {why}"),
             Unsound::UnknownVersion(version) => {
-                write!(formatter, "it has format version {version}, this Escrow knows {VERSION}")
+                write!(
+                    formatter,
+                    "it has format version {version}, this Escrow knows {VERSION_OLDEST} to {VERSION}"
+                )
             }
+            Unsound::Digest => formatter
+                .write_str("it was changed after it was exported: its `digest` is that of another document"),
             Unsound::Broken { seq, reason } => write!(formatter, "it is broken at entry {seq}: {reason}"),
             Unsound::CutOff { entries } => write!(
                 formatter,
@@ -155,7 +185,21 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     files::check(&snapshot, &run)?;
     outcomes::check(&snapshot, &run)?;
     check_invocation(&snapshot, &run)?;
+    let snapshot = check_digest(snapshot)?;
     Ok(Sound { snapshot, entries, run, hash })
+}
+
+/// What the journal does not record has the digest of the document alone.
+fn check_digest(snapshot: Snapshot) -> Result<Snapshot, Unsound> {
+    if snapshot.version == VERSION_OLDEST {
+        return match snapshot.digest {
+            None => Ok(snapshot),
+            Some(_) => Err(Unsound::Digest),
+        };
+    }
+    let said = snapshot.digest.clone();
+    let sealed = snapshot.sealed();
+    if sealed.digest == said { Ok(sealed) } else { Err(Unsound::Digest) }
 }
 
 /// People's words about an invocation are in no journal. They must at least belong to this invocation, and be words
@@ -186,7 +230,7 @@ fn parse(bytes: &[u8]) -> Result<Snapshot, Unsound> {
         return Err(Unsound::NotASnapshot(format!("`format` is not `{FORMAT}`")));
     }
     match head.version {
-        Some(version) if version == u64::from(VERSION) => {}
+        Some(version) if (u64::from(VERSION_OLDEST)..=u64::from(VERSION)).contains(&version) => {}
         Some(version) => return Err(Unsound::UnknownVersion(version)),
         None => return Err(Unsound::NotASnapshot("`version` is missing".into())),
     }
@@ -228,5 +272,6 @@ pub(crate) fn take(
         outputs: files::outputs(spool),
         outcomes: Vec::new(),
         invocation: None,
+        digest: None,
     })
 }

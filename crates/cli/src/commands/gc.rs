@@ -6,7 +6,7 @@ use escrow_model::RunId;
 use escrow_runtime::now_ms;
 use serde_json::json;
 
-use crate::arguments::{GcArguments, Shared};
+use crate::arguments::{GcArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, bytes_words, count, parse_bytes, parse_duration, printable};
@@ -24,17 +24,22 @@ pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Res
     }
     let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
+    // What would be removed is the answer to a question; what was removed is told beside the work.
+    let tell = |line: &str| match (arguments.dry_run, ui.output()) {
+        (true, Output::Human) => ui.page(line),
+        (true, Output::Json | Output::Jsonl) | (false, _) => ui.say(line),
+    };
     for run in &runs {
-        ui.say(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
+        tell(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
     }
     for run in &unsettled {
         let (playbook, key) = (printable(&run.playbook), printable(&run.key));
-        ui.say(&format!("kept {}  {playbook}  its effect `{key}` is unknown", run.id));
+        tell(&format!("kept {}  {playbook}  its effect `{key}` is unknown", run.id));
     }
     if !unsettled.is_empty() {
         ui.say("`escrow effects resolve KEY done|failed` settles an unknown effect");
     }
-    ui.say(&format!("{verb} {}, {}", count(runs.len(), "run"), bytes_words(bytes)));
+    tell(&format!("{verb} {}, {}", count(runs.len(), "run"), bytes_words(bytes)));
     let ids: Vec<&RunId> = runs.iter().map(|run| &run.id).collect();
     let kept: Vec<&RunId> = unsettled.iter().map(|run| &run.id).collect();
     ui.data_if_machine(

@@ -7,7 +7,7 @@ use escrow_model::RunId;
 use escrow_store::{Hash, StateVerification, Verification};
 use serde_json::json;
 
-use crate::arguments::{Shared, VerifyArguments};
+use crate::arguments::{Output, Shared, VerifyArguments};
 use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, count};
@@ -20,7 +20,10 @@ pub(crate) async fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui
     let path = Path::new(&arguments.subject);
     if path.is_file() || arguments.subject.contains(['/', '.']) {
         let file = transfer::verify_file(path)?;
-        return intact(&file.run, file.entries, file.hash, expected, ui);
+        let digest = file.digest.as_deref();
+        // The digest covers the whole file, so it may be what was kept elsewhere.
+        let expected = expected.filter(|expected| digest != Some(expected.to_string().as_str()));
+        return intact(&file.run, file.entries, file.hash, digest, expected, ui);
     }
     let verified = runs::verify(&session::app(shared, ui)?, &arguments.subject).await?;
     let run = &verified.row.id;
@@ -29,7 +32,7 @@ pub(crate) async fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui
             if let Some(broken) = verified.breaks.first() {
                 return Err(Error::world("broken_state", broken.to_string()));
             }
-            intact(run, entries, hash, expected, ui)
+            intact(run, entries, hash, None, expected, ui)
         }
         Verification::Broken { seq, reason } => {
             let message = format!("the journal of `{run}` is broken at entry {seq}: {reason}");
@@ -58,18 +61,42 @@ async fn verify_state(expected: Option<Hash>, shared: &Shared, ui: &Ui) -> Resul
     compare(expected, hash)?;
     let counted = count(usize::try_from(runs).unwrap_or(usize::MAX), "run");
     let gone = if removed > 0 { format!(", {removed} removed by gc") } else { String::new() };
-    ui.say(&format!("{} {counted}{gone}: {entries} entries, {hash}", ui.paint.green("intact")));
-    ui.data_if_machine(&json!({
-        "intact": true, "runs": runs, "removed": removed, "entries": entries, "hash": hash.to_string(),
-    }));
+    match ui.output() {
+        Output::Human => {
+            ui.page(&format!("{} {counted}{gone}: {entries} entries, {hash}", ui.page.green("intact")));
+        }
+        Output::Json | Output::Jsonl => {
+            ui.data(&json!({
+                "intact": true, "runs": runs, "removed": removed, "entries": entries, "hash": hash.to_string(),
+            }));
+        }
+    }
     Ok(Exit::Completed)
 }
 
-fn intact(run: &RunId, entries: u64, hash: Hash, expected: Option<Hash>, ui: &Ui) -> Result<Exit, Error> {
+fn intact(
+    run: &RunId,
+    entries: u64,
+    hash: Hash,
+    digest: Option<&str>,
+    expected: Option<Hash>,
+    ui: &Ui,
+) -> Result<Exit, Error> {
     compare(expected, hash)?;
     let hash = hash.to_string();
-    ui.say(&format!("{} {run}: {entries} entries, {hash}", ui.paint.green("intact")));
-    ui.data_if_machine(&json!({ "run": run, "intact": true, "entries": entries, "hash": hash }));
+    match ui.output() {
+        Output::Human => {
+            let whole = digest.map(|digest| format!("\n  digest of the file {digest}")).unwrap_or_default();
+            ui.page(&format!("{} {run}: {entries} entries, {hash}{whole}", ui.page.green("intact")));
+        }
+        Output::Json | Output::Jsonl => {
+            let mut document = json!({ "run": run, "intact": true, "entries": entries, "hash": hash });
+            if let Some(digest) = digest {
+                document["digest"] = json!(digest);
+            }
+            ui.data(&document);
+        }
+    }
     Ok(Exit::Completed)
 }
 

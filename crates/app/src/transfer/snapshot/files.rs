@@ -145,7 +145,7 @@ fn output(spool: &Path, name: &str) -> Option<Carried> {
     Some(Carried { path: name.to_owned(), size, sha256, content, left_out: None })
 }
 
-struct HashWriter<'a>(&'a mut Sha256);
+pub(super) struct HashWriter<'a>(pub(super) &'a mut Sha256);
 
 impl io::Write for HashWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
