@@ -44,7 +44,7 @@ fn an_approval_shows_the_request_the_inputs_and_what_it_stands_on() {
 fn an_approval_of_a_nested_playbook_covers_everything_that_it_reaches() {
     let asked = |digest: &str| {
         let texts = [
-            ("deep.yaml", r#"act external {exec: "ship {{ inputs.to }}"}; look"#),
+            ("deep.yaml", r#"act external {exec: "ship {{ event.to }}"}; look"#),
             ("middle.yaml", "deep {type: playbook, playbook: deep.yaml}"),
             ("unrelated.yaml", "other external"),
         ];
@@ -67,7 +67,7 @@ fn an_approval_of_a_nested_playbook_covers_everything_that_it_reaches() {
     assert_eq!(nested.file, "middle.yaml");
     let external: Vec<_> =
         nested.external.iter().map(|one| (one.check.as_str(), one.command.as_deref())).collect();
-    assert_eq!(external, [("act", Some("ship {{ inputs.to }}"))]);
+    assert_eq!(external, [("act", Some("ship {{ event.to }}"))]);
 }
 
 #[test]

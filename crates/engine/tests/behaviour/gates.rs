@@ -41,7 +41,7 @@ fn an_if_that_cannot_be_evaluated_on_a_critical_check_fails_the_run() {
 #[test]
 fn a_broken_assumption_skips() {
     tells(
-        r#"a {assume: ["true", "inputs.x === 1"]}; b<a"#,
+        r#"a {assume: ["true", "event.x === 1"]}; b<a"#,
         &[],
         "
         a skipped x0 assume

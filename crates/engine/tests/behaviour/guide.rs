@@ -52,7 +52,7 @@ fn g5_loop_budgets_are_per_scope_and_starve_no_other_branch() {
     // Fourteen items are each repaired once: more than ten routes, none of them a loop.
     let played = play(
         r#"list forEach {type: script, content: "return Array.from({length: 14}, (_, i) => i)"}
-           process<list {on_fail: {run: [fix]}}; fix
+           process<list {on_fail: {run: [fix]}}; fix map
            unrelated<list reduce {on_success: {run: [after]}}; after"#,
         &["process: exit 1"],
         &Options::default(),
