@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::messages::{outsider, record_assumptions};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, TakenOver, drive_around, driver_of, is_driven, take_over};
+use crate::runs::{HELD, Purpose, TakenOver, drive_around, driver_of, is_driven, replay, take_over};
 
 /// Which effects are asked for; all when empty.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub struct Resolved {
     pub run: Option<Box<Run>>,
 }
 
-/// Settles an unknown effect. A run that waits for the answer continues here, unless another process drives it.
+/// Settles an effect that is unknown, or that its run asks a person about. A run that waits for the answer continues here, unless another process drives it.
 pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     outsider::check(app).await?;
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
@@ -73,6 +73,8 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     match state_now(&*queries, &effect).await? {
         EffectState::Unknown => {}
         EffectState::Intended => return Err(under_way(&effect)),
+        // A run can wait for a word about an effect that failed or broke its contract, when `reconcile` has no answer.
+        EffectState::Confirmed | EffectState::Failed if is_asked_about(&*queries, &row, &effect).await? => {}
         state @ (EffectState::Confirmed | EffectState::Failed) => {
             return Err(not_unknown(&effect, state));
         }
@@ -85,6 +87,13 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     };
     let effect = queries.effects(&filter).await?.pop().unwrap_or(effect);
     Ok(Resolved { effect, run })
+}
+
+async fn is_asked_about(queries: &dyn Queries, row: &RunRow, effect: &EffectRow) -> Result<bool, Error> {
+    if row.status.is_terminal() {
+        return Ok(false);
+    }
+    Ok(replay(queries, row).await?.waits_for_effect(&effect.check, &effect.scope, &effect.key))
 }
 
 /// One more entry in the journal of a run that has ended.

@@ -269,7 +269,9 @@ fn a_person_settles_an_effect_after_its_run_has_ended() {
 #[test]
 fn a_check_whose_effect_was_resolved_after_the_end_is_what_the_person_said() {
     const DIES: &str = "checks: {x: {type: command, criticality: external, exec: 'kill -9 $$'}}";
-    for (word, status, says) in [("done", "succeeded", "it was done"), ("failed", "failed", "it did not happen")] {
+    for (word, status, says) in
+        [("done", "succeeded", "it was done"), ("failed", "failed", "it did not happen")]
+    {
         let desk = Desk::new();
         let (code, document) = desk.run(DIES);
         assert_eq!((code, &document["checks"]["x"]["status"]), (Some(4), &json!("unknown")), "{document}");
@@ -283,6 +285,36 @@ fn a_check_whose_effect_was_resolved_after_the_end_is_what_the_person_said() {
         let told = desk.escrow(&["explain", "last", "x"]).stdout;
         assert!(told.contains("ada resolved the effect") && told.contains(says), "{told}");
         assert!(!told.starts_with("`x` waits for"), "{told}");
+    }
+}
+
+/// The attempt failed for certain, `reconcile` prints no answer, so a person is asked before the retry.
+#[test]
+fn an_effect_that_a_run_asks_about_can_be_resolved_whatever_its_state() {
+    const ASKS: &str = r#"
+checks:
+  ship:
+    type: command
+    criticality: external
+    exec: "echo x >> world; exit 1"
+    reconcile: echo maybe
+    on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}
+"#;
+    for (word, status, code) in [("done", "succeeded", Some(0)), ("failed", "failed", Some(0))] {
+        let desk = Desk::new();
+        let (waits, document) = desk.run(ASKS);
+        assert_eq!(waits, Some(4), "{document}");
+        assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
+        let effect = effects(&desk, &[])[0].clone();
+        assert_eq!(effect["state"], "failed", "{effect}");
+        let key = effect["key"].as_str().expect("a key");
+        let resolved = desk.escrow(&["effects", "resolve", key, word, "--by", "ada", "--why", "I looked"]);
+        assert_eq!(resolved.code, code, "{word}: {}", resolved.stderr);
+        assert_eq!(desk.show("last")["checks"]["ship"]["status"], status, "{word}");
+        assert_ne!(desk.show("last")["run"]["status"], "waiting", "{word}");
+        assert_eq!(lines(&desk, "world"), 1, "nothing was repeated");
+        let again = desk.escrow(&["effects", "resolve", key, word, "--by", "ada", "--why", "again"]);
+        assert_eq!(again.code, Some(4), "it is settled: {}", again.stderr);
     }
 }
 

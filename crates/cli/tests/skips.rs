@@ -94,7 +94,10 @@ checks:
         assert!(done.stderr.contains(told), "{told}: {}", done.stderr);
     }
     let checks = &desk.show("last")["checks"];
-    assert_eq!(checks["call"]["would_have_done"]["request"]["url"], "https://api.example.org/prod", "{checks}");
+    assert_eq!(
+        checks["call"]["would_have_done"]["request"]["url"], "https://api.example.org/prod",
+        "{checks}"
+    );
     assert_eq!(checks["say"]["would_have_done"]["request"]["op"], "comment.create");
     assert_eq!(checks["nest"]["would_have_done"]["nested"]["external"][0]["check"], "ship", "{checks}");
     assert_eq!(checks["each"]["items"][1]["would_have_done"]["request"]["url"], "https://api.example.org/2");

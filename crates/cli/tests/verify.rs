@@ -271,13 +271,15 @@ checks:
 #[test]
 fn every_member_of_an_export_is_covered_by_its_digest() {
     let (desk, runs) = home();
-    let verdict = r#"{"outcome_kind": "gate_verdict", "summary": "fine", "gate_passed": true, "criteria": []}"#;
+    let verdict =
+        r#"{"outcome_kind": "gate_verdict", "summary": "fine", "gate_passed": true, "criteria": []}"#;
     let added = desk.escrow_given(&["outcomes", "add", "--name", "gate", "--run", &runs[0]], verdict);
     assert_eq!(added.code, Some(0), "{}", added.stderr);
     assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
     let export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
     assert_eq!(export["version"], 2);
-    let (code, whole) = (desk.escrow(&["verify", "run.json"]).code, export["digest"].as_str().expect("a digest"));
+    let (code, whole) =
+        (desk.escrow(&["verify", "run.json"]).code, export["digest"].as_str().expect("a digest"));
     assert_eq!(code, Some(0));
     assert_eq!(desk.escrow(&["verify", "run.json", "--expect", whole]).code, Some(0));
     for (pointer, lie) in [

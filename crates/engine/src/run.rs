@@ -511,6 +511,18 @@ impl Run {
         &self.state.decisions
     }
 
+    /// Whether a person is asked what became of this effect: the last one of its check in that scope. Its state may be
+    /// known: it failed or broke its contract, and `reconcile` could not say whether a further attempt may follow.
+    pub fn waits_for_effect(&self, check: &str, scope: &ScopePath, key: &str) -> bool {
+        let Some(check) = self.graph.find(check) else { return false };
+        let is_asked = self.state.waits.values().any(|wait| {
+            wait.kind == WaitKind::UnknownEffect
+                && wait.location.check == check
+                && wait.location.scope == *scope
+        });
+        is_asked && self.cell(check, scope).is_some_and(|cell| cell.last_key.as_deref() == Some(key))
+    }
+
     /// The open waits.
     pub fn waits(&self) -> Vec<OpenWait> {
         self.state
