@@ -192,10 +192,13 @@ impl JournalReader<'_> {
 
     fn summary(&self, index: usize) -> String {
         match &self.entries[index].event {
-            Event::CheckSkipped { check, scope, reason, detail, .. } => {
+            Event::CheckSkipped { check, scope, reason, detail, request } => {
                 let why = skip_sentence(*reason);
                 let more = if detail.is_empty() { String::new() } else { format!(": {detail}") };
-                format!("`{check}{scope}` was skipped, because {why}{more}")
+                let prevented = request.as_ref().zip(self.find(check));
+                let prevented =
+                    prevented.map(|(request, check)| format!(":{}", self.prevented(check, request)));
+                format!("`{check}{scope}` was skipped, because {why}{more}{}", prevented.unwrap_or_default())
             }
             Event::CheckJudged { check, scope, verdict, issues, .. } => match verdict {
                 Verdict::Succeeded if self.is_assumed(index) => {

@@ -38,10 +38,6 @@ impl JournalReader<'_> {
                 {
                     Some(format!("`{from}` routed here ({block}, {})", how(*by)))
                 }
-                Event::CheckSkipped { request: Some(request), .. } if here => Some(format!(
-                    "skipped: safe_mode; it would have done this:{}",
-                    self.prevented(check, request)
-                )),
                 event if here => tell(event, entry.at),
                 Event::WaitExpired { id } if asked.contains(id.as_str()) => Some(format!("{id} expired")),
                 Event::MessageDelivered { message, refused: None, .. } => decided(message, &asked),
@@ -71,7 +67,7 @@ impl JournalReader<'_> {
     }
 
     /// What safe mode kept a check from doing: its request, and what a nested playbook can do outside.
-    fn prevented(&self, check: CheckIndex, request: &Request) -> String {
+    pub(super) fn prevented(&self, check: CheckIndex, request: &Request) -> String {
         let mut text = fields(request);
         if let Some(nested) = approved_playbook(&self.plan, self.plan.check(check)) {
             text.push_str(&format!("\n  nested: {} ({})", nested.name, nested.file));
