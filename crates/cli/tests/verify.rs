@@ -285,7 +285,8 @@ fn every_member_of_an_export_is_covered_by_its_digest() {
     for (pointer, lie) in [
         ("/exported_at", "2020-01-01T00:00:00.000Z".into()),
         ("/escrow", "9.9.9".into()),
-        ("/outcomes/0/summary", "awful".into()),
+        ("/outcomes/0/outcome/summary", "awful".into()),
+        ("/outcomes/0/created_at", 1.into()),
         ("/outcomes", Value::from(Vec::<Value>::new())),
         ("/version", 1.into()),
         ("/digest", "0".repeat(64).into()),

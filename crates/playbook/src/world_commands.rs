@@ -18,12 +18,12 @@ pub(crate) struct WorldCommand {
     /// Subcommands, word by word. `*` stands for any word, and at the end of a word for any ending. An empty form
     /// means every use.
     pub(crate) forms: &'static [&'static str],
-    place: Place,
+    place: SubcommandPlace,
 }
 
 /// Where the subcommand is among the words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SubcommandPlace {
     /// It is the first word that is no option and no argument of one.
     First,
     /// Each word is one: `mvn clean deploy`.
@@ -35,11 +35,11 @@ const fn always(program: &'static str) -> WorldCommand {
 }
 
 const fn forms(program: &'static str, forms: &'static [&'static str]) -> WorldCommand {
-    WorldCommand { program, forms, place: Place::First }
+    WorldCommand { program, forms, place: SubcommandPlace::First }
 }
 
 const fn goals(program: &'static str, forms: &'static [&'static str]) -> WorldCommand {
-    WorldCommand { program, forms, place: Place::Any }
+    WorldCommand { program, forms, place: SubcommandPlace::Any }
 }
 
 const TERRAFORM_FORMS: &[&str] =
@@ -310,8 +310,8 @@ fn named(program: &str, arguments: &[Option<&str>]) -> Option<String> {
     known.forms.iter().find_map(|form| {
         let parts: Vec<&str> = form.split_whitespace().collect();
         let words = match known.place {
-            Place::First => subcommands(&parts, arguments)?,
-            Place::Any => vec![*arguments.iter().flatten().find(|word| is_goal(&parts, word))?],
+            SubcommandPlace::First => subcommands(&parts, arguments)?,
+            SubcommandPlace::Any => vec![*arguments.iter().flatten().find(|word| is_goal(&parts, word))?],
         };
         let mut name = vec![program];
         name.extend(words);

@@ -57,32 +57,32 @@ pub(super) fn changes_by_options(program: &str, words: Words<'_>) -> bool {
 
 /// The value of an option, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Value<'w> {
+enum OptionValue<'w> {
     Known(&'w str),
     /// Known only at run time.
     Unknown,
 }
 
 /// An option with its value, if it has one. Short options come one by one: `-sX POST` is `-s` and `-X POST`.
-struct Given<'w> {
+struct GivenOption<'w> {
     name: &'w str,
-    value: Option<Value<'w>>,
+    value: Option<OptionValue<'w>>,
 }
 
 /// The options among the words. `shorts` are the short options with a value, `longs` the long ones.
-fn options<'w>(words: Words<'w>, shorts: &str, longs: &[&str]) -> Vec<Given<'w>> {
+fn options<'w>(words: Words<'w>, shorts: &str, longs: &[&str]) -> Vec<GivenOption<'w>> {
     let mut found = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(word) = *word else { continue };
-        let mut next = || rest.next().map(|word| word.map_or(Value::Unknown, Value::Known));
+        let mut next = || rest.next().map(|word| word.map_or(OptionValue::Unknown, OptionValue::Known));
         if word.starts_with("--") {
             let given = match word.split_once('=') {
-                Some((name, value)) => Given { name, value: Some(Value::Known(value)) },
+                Some((name, value)) => GivenOption { name, value: Some(OptionValue::Known(value)) },
                 None if longs.iter().any(|long| word.starts_with(long)) => {
-                    Given { name: word, value: next() }
+                    GivenOption { name: word, value: next() }
                 }
-                None => Given { name: word, value: None },
+                None => GivenOption { name: word, value: None },
             };
             found.push(given);
             continue;
@@ -92,13 +92,16 @@ fn options<'w>(words: Words<'w>, shorts: &str, longs: &[&str]) -> Vec<Given<'w>>
             let end = at + letter.len_utf8();
             let name = &cluster[at..end];
             if !shorts.contains(letter) {
-                found.push(Given { name, value: None });
+                found.push(GivenOption { name, value: None });
                 continue;
             }
             let joined = &cluster[end..];
-            let value =
-                if joined.is_empty() { next() } else { Some(Value::Known(joined.trim_start_matches('='))) };
-            found.push(Given { name, value });
+            let value = if joined.is_empty() {
+                next()
+            } else {
+                Some(OptionValue::Known(joined.trim_start_matches('=')))
+            };
+            found.push(GivenOption { name, value });
             break;
         }
     }
@@ -106,19 +109,19 @@ fn options<'w>(words: Words<'w>, shorts: &str, longs: &[&str]) -> Vec<Given<'w>>
 }
 
 /// The value of the last of these options.
-fn last<'w>(options: &[Given<'w>], names: &[&str]) -> Option<Value<'w>> {
+fn last<'w>(options: &[GivenOption<'w>], names: &[&str]) -> Option<OptionValue<'w>> {
     options
         .iter()
         .rev()
         .find(|given| names.contains(&given.name))
-        .map(|given| given.value.unwrap_or(Value::Unknown))
+        .map(|given| given.value.unwrap_or(OptionValue::Unknown))
 }
 
 /// Whether a method changes something. One that is known only at run time may.
-fn changes(method: Value<'_>) -> bool {
+fn changes(method: OptionValue<'_>) -> bool {
     match method {
-        Value::Known(method) => !matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD"),
-        Value::Unknown => true,
+        OptionValue::Known(method) => !matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD"),
+        OptionValue::Unknown => true,
     }
 }
 
