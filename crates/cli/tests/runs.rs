@@ -117,7 +117,8 @@ fn faults_and_recoveries_have_their_documented_names_wherever_entries_are_shown(
     desk.write(
         "playbook.yaml",
         "checks:\n  flaky: {type: command, exec: 'test -e there || { touch there; exit 1; }', on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}}\n  \
-         broken: {type: command, exec: 'exit 1', continue_on_failure: true, on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}}\n",
+         broken: {type: command, exec: 'exit 1', on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}}\n  \
+         behind: {type: noop, depends_on: broken}\n",
     );
     let printed = desk.escrow(&["run", "playbook.yaml", "--output", "jsonl", "-q"]).stdout;
     let exported = desk.escrow(&["runs", "export", "last"]).stdout;
