@@ -58,7 +58,8 @@ pub struct Resolved {
     pub run: Option<Box<Run>>,
 }
 
-/// Settles an effect that is unknown, or that its run asks a person about. A run that waits for the answer continues here, unless another process drives it.
+/// Settles an effect that is unknown, or that its run asks a person about. A run that waits for the answer continues
+/// here, unless another process drives it.
 pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     outsider::check(app).await?;
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
