@@ -30,6 +30,8 @@ fn mask(text: &str) -> String {
                     "RUN".to_owned()
                 } else if word.starts_with("a_") || word.starts_with("(a_") {
                     "WAIT".to_owned()
+                } else if word.starts_with("/tmp/") || word.starts_with("/var/") {
+                    "DIRECTORY".to_owned()
                 } else {
                     word.to_owned()
                 }
@@ -103,6 +105,7 @@ fn a_run_that_waits_says_for_what_and_how_to_continue() {
     deploy waits: approve `deploy` WAIT
 waiting  run.waiting.approval  `deploy` waits for a person: approve `deploy`
   approve `deploy`  escrow approve WAIT    or  escrow deny WAIT
+    directory: DIRECTORY
     exec: true
 "
     );

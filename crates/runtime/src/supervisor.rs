@@ -378,6 +378,10 @@ impl Drive<'_> {
             }
             // What the run learnt before was not written either, and is gone with the refused turn.
             self.rebuild().await?;
+            // Another process has taken the run over since the commit was refused, and has ended it.
+            if self.run.status().is_terminal() {
+                return Err(DriveError::Fenced(self.lease.run().clone()));
+            }
             self.run.withhold(withheld.clone());
             for taken in &refused {
                 let turn = self.learn(taken, &mut inputs.rest).await?;
@@ -480,10 +484,6 @@ impl Drive<'_> {
     async fn rebuild(&mut self) -> Result<(), DriveError> {
         let entries = self.journal.entries(self.lease.run(), 0).await?;
         self.run = Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|_| Inseparable)?;
-        // Another process has taken the run over since the commit was refused, and has ended it.
-        if self.run.status().is_terminal() {
-            return Err(DriveError::Fenced(self.lease.run().clone()));
-        }
         Ok(())
     }
 
