@@ -1,8 +1,8 @@
 //! Text that looks like JSON and was not read as JSON.
 //!
-//! A program that prints broken JSON has printed text, and text lacks the members that an expression reads: `output.failed
-//! > 0` would be false for whatever it failed at. The same is true of text whose content is JSON: it was asked for as text,
-//! or it has bytes that are not UTF-8, which show as replacement characters.
+//! A program that prints broken JSON has printed text, and text lacks the members that an expression reads:
+//! `output.failed > 0` would be false for whatever it failed at. The same is true of text whose content is JSON: it was
+//! asked for as text, or it has bytes that are not UTF-8, which show as replacement characters.
 
 use std::collections::BTreeSet;
 use std::fmt;
