@@ -32,7 +32,8 @@ impl Store {
         narrow("started_at >= ?", filter.since.map(integer));
         match filter.kinds {
             RunKinds::All => {}
-            RunKinds::Shows => narrow("kind = ?", Some(Value::Text("show".to_owned()))),
+            // As the index of shows has it: a parameter would not find it.
+            RunKinds::Shows => conditions.push_str(" AND kind = 'show'"),
             RunKinds::Playbooks => narrow("kind = ?", Some(Value::Text("playbook".to_owned()))),
         }
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));

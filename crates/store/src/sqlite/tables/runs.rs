@@ -57,6 +57,7 @@ CREATE INDEX runs_for_attention ON runs (playbook, attention, reason_code, subje
 CREATE INDEX runs_by_group ON runs (concurrency_group)
     WHERE concurrency_group IS NOT NULL AND status IN ('running', 'waiting');
 CREATE INDEX runs_by_artifacts ON runs (artifacts_directory) WHERE status IN ('running', 'waiting');
+CREATE INDEX runs_of_shows ON runs (started_at DESC, id DESC) WHERE kind = 'show';
 CREATE INDEX runs_by_root ON runs (root) WHERE depth > 0;
 CREATE INDEX runs_to_be_cleared ON runs (playbook, request) WHERE attention IS NOT NULL;
 ",
