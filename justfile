@@ -16,6 +16,10 @@ test-harnesses *names:
 test-browser *arguments:
     bash .ci/test-browser {{arguments}}
 
+# Feed Studio's API with generated requests: `just test-api 100` makes 100 for each call (needs PyPI)
+test-api *arguments:
+    bash .ci/test-api {{arguments}}
+
 # Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`, `just simulate --chains 100000`
 simulate *arguments:
     cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}
@@ -28,6 +32,7 @@ bench:
     bash bench/hook.sh
     bash bench/agents.sh
     bash bench/chains.sh
+    bash bench/studio.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh

@@ -123,11 +123,11 @@ pub const ROUTES: &[Route] = &[
     document!(
         "/api/runs",
         "The runs, newest first",
-        ["status", "playbook", "invocation", "since", "limit"],
+        ["status", "playbook", "invocation", "since", "limit", "all"],
         api::runs::list
     ),
     document!("/api/runs/{id}", "One run in full", [], api::runs::show),
-    document!("/api/runs/{id}/journal", "The entries of a run", ["from"], api::runs::journal),
+    document!("/api/runs/{id}/journal", "The entries of a run", ["from", "format"], api::runs::journal),
     document!(
         "/api/outcomes",
         "Outcomes, newest first",
@@ -169,7 +169,7 @@ pub const ROUTES: &[Route] = &[
         access: READ,
         content: Content::Events,
         summary: "Committed entries as they happen; `Last-Event-ID` resumes",
-        fields: &["after", "run"],
+        fields: &["after", "run", "brief"],
         mount: || get(feed::events),
     },
     action!(

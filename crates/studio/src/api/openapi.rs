@@ -56,7 +56,10 @@ fn operation(route: &Route) -> Value {
         Verb::Post => {
             let properties: Map<String, Value> =
                 fields.map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
-            let schema = json!({ "type": "object", "properties": properties });
+            let mut schema = json!({ "type": "object", "properties": properties });
+            if !required(route.path).is_empty() {
+                schema["required"] = json!(required(route.path));
+            }
             operation["requestBody"] = json!({ "content": {
                 "application/json": { "schema": schema },
                 "application/x-www-form-urlencoded": { "schema": schema },
@@ -66,6 +69,17 @@ fn operation(route: &Route) -> Value {
     operation["parameters"] = Value::Array(parameters);
     operation["responses"] = responses(route);
     operation
+}
+
+/// The fields that a POST must have.
+fn required(path: &str) -> &'static [&'static str] {
+    match path {
+        "/api/approvals/{id}/approve" | "/api/approvals/{id}/deny" => &["digest"],
+        "/api/approvals/{id}/answer" => &["text"],
+        "/api/runs/{id}/assume" => &["check", "assumption"],
+        "/api/attention/{fingerprint}/dismiss" => &["note"],
+        _ => &[],
+    }
 }
 
 fn role(route: &Route) -> Value {
@@ -91,7 +105,7 @@ fn responses(route: &Route) -> Value {
         Content::File => "application/octet-stream",
     };
     let content = match route.content {
-        Content::Document => json!({ media: { "schema": { "type": "object" } } }),
+        Content::Document => json!({ media: { "schema": document_schema(route.path) } }),
         Content::Events | Content::Page | Content::File => json!({ media: {} }),
     };
     let mut responses = json!({ "200": { "description": route.summary, "content": content } });
@@ -105,6 +119,7 @@ fn responses(route: &Route) -> Value {
         ("403", "the token, the form or the person may not do this"),
         ("404", "there is no such thing"),
         ("409", "somebody else decided, or the run is in another state"),
+        ("410", "the file is gone"),
         ("413", "more than 256 KB were sent"),
         ("421", "the request names another host"),
         ("429", "too many requests"),
@@ -116,6 +131,41 @@ fn responses(route: &Route) -> Value {
         } });
     }
     responses
+}
+
+/// The members that a document always has. The command line's documents are described in docs/json.md.
+fn document_schema(path: &str) -> Value {
+    let list = |name: &str| {
+        let items = json!({ "type": "array", "items": { "type": "object" } });
+        json!({ "type": "object", "required": [name], "properties": { name: items } })
+    };
+    match path {
+        "/api/runs" => list("runs"),
+        "/api/runs/{id}/journal" => list("entries"),
+        "/api/outcomes" => list("outcomes"),
+        "/api/chains" => list("chains"),
+        "/api/chain-runs" => list("chain_runs"),
+        "/api/approvals" => list("approvals"),
+        "/api/attention" => list("attention"),
+        "/api/invocations" => list("invocations"),
+        "/api/effects" => list("effects"),
+        "/api/receipts" => list("receipts"),
+        "/api/runs/{id}" => json!({
+            "type": "object",
+            "required": ["run", "checks", "artifacts", "outcomes"],
+            "properties": {
+                "run": {
+                    "type": "object",
+                    "required": ["id", "playbook", "status", "reason", "started_at", "ended_at", "warnings"],
+                    "properties": { "id": { "type": "string" }, "status": { "type": "string" } },
+                },
+                "checks": { "type": "object", "additionalProperties": { "type": "object", "required": ["status", "runs"] } },
+                "artifacts": { "type": "object" },
+                "outcomes": { "type": "array" },
+            },
+        }),
+        _ => json!({ "type": "object" }),
+    }
 }
 
 fn error_schema() -> Value {
