@@ -43,8 +43,54 @@ fn history(desk: &Desk) {
     escrow(desk, &["run", "headline.yaml", "--quiet"]);
     escrow(desk, &["run", "rollout.yaml", "--quiet"]);
     escrow(desk, &["chain", "define", "nightly-chain.yaml"]);
+    desk.write("ledger/docs-watch.yaml", "name: docs-watch\ndescription: Keeps the pages of the documentation true\ntrigger: {schedule: every 3h}\nsteps: [{skill: nightly}]\n");
+    escrow(desk, &["chain", "define", "docs-watch.yaml"]);
+    show(desk);
+    agent(desk);
+    stale(desk);
     desk.write("ledger/event.json", r#"{"day": "monday"}"#);
     escrow(desk, &["chain", "fire", "nightly-chain", "--event", "event.json", "--quiet"]);
+}
+
+/// A show whose gate stays closed.
+fn show(desk: &Desk) {
+    desk.write("ledger/release-show.yaml", "name: release-train\nplays:\n  build: {playbook: build.yaml, gate: accept.yaml}\n  notes: {playbook: build.yaml}\n  announce: {playbook: build.yaml, depends_on: [build, notes]}\n");
+    desk.write(
+        "ledger/build.yaml",
+        "inputs: {feedback: {default: ''}}\nchecks: {main: {type: command, exec: 'true'}}",
+    );
+    desk.write("ledger/accept.yaml", "checks:\n  judge:\n    type: command\n    outcome: gate_verdict\n    exec: |\n      echo '{\"gate_passed\": false, \"summary\": \"the new endpoint has no test\", \"blocking_reason\": \"no test\"}'\n");
+    escrow(desk, &["play", "run", "release-show.yaml", "--quiet"]);
+}
+
+/// A stand-in for Claude Code, which prints what the real one prints.
+const CLAUDE: &str = r##"#!/bin/sh
+cat > /dev/null
+line() { printf '%s\n' "$1"; }
+line '{"type":"system","subtype":"init","session_id":"s1","model":"claude-sonnet-4-5"}'
+line '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I read the change and the code around it first."},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"src/webhook/deliver.rs"}}]}}'
+line '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}'
+line '{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"cargo test -p webhook"}}]}}'
+line '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"no network"}]}}'
+line '{"type":"assistant","message":{"id":"m3","content":[{"type":"text","text":"**One finding.** The signing secret reaches the log in `deliver.rs`."}]}}'
+line '{"type":"result","subtype":"success","is_error":false,"num_turns":3,"result":"One finding.","session_id":"s1","total_cost_usd":0.31,"modelUsage":{"claude-sonnet-4-5":{"inputTokens":18204,"outputTokens":911}},"permission_denials":[]}'
+"##;
+
+fn agent(desk: &Desk) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = desk.write("ledger/bin/claude", CLAUDE);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be executed");
+    desk.write("ledger/security.yaml", "name: security-review\nchecks: {main: {type: ai, harness: claude, prompt: Review the change., permission_enforcement: advisory}}\n");
+    let mut command = desk.command(&["run", "security.yaml", "--quiet"]);
+    let done = command.env("ESCROW_HARNESS_CLAUDE", &path).current_dir(desk.path().join("ledger")).output();
+    assert!(done.expect("it runs").status.success(), "the agent ends well");
+}
+
+/// An approval that is asked for again, because what it would do has changed.
+fn stale(desk: &Desk) {
+    let text = "name: publish\nchecks:\n  number: {type: command, exec: 'echo x >> count; wc -l < count'}\n  ship: {type: command, criticality: external, depends_on: number, requires_approval: true, exec: 'echo ship {{ outputs.number }}'}\n  again: {type: command, depends_on: number, exec: sleep 0.3, on_success: {transitions: [{when: 'attempt < 2', to: number}]}}\n";
+    desk.write("ledger/publish.yaml", text);
+    escrow(desk, &["run", "publish.yaml", "--quiet"]);
 }
 
 fn studio(desk: &Desk) -> Studio {
@@ -96,6 +142,8 @@ fn every_page_is_accessible_fits_a_phone_and_has_no_errors() {
         ("run-waiting", format!("/runs/{waiting}")),
         ("run-completed", format!("/runs/{completed}")),
         ("run-why", format!("/runs/{failed}?check=merge")),
+        ("run-agent", format!("/runs/{}", newest(&studio, "playbook=security-review"))),
+        ("run-stale", format!("/runs/{}", newest(&studio, "status=waiting&playbook=publish"))),
         ("log", format!("/runs/{failed}/logs/tests")),
         ("file", format!("/runs/{completed}/artifacts/report/index.md?view=1")),
         ("outcomes", "/outcomes?passed=false".to_owned()),
@@ -237,7 +285,7 @@ fn every_other_decision_can_be_made_in_the_browser() {
     browser.go(&url(&studio, "/chains/nightly-chain"));
     browser.click("form[action$='/pause'] button");
     browser.until("the chain is paused", |_| {
-        studio.json("/api/chains")["chains"][0]["status"] == json!("paused")
+        studio.json("/api/chains/nightly-chain")["chain"]["status"] == json!("paused")
     });
 
     browser.go(&url(&studio, "/"));
@@ -362,4 +410,79 @@ fn an_empty_project_explains_itself() {
     if let Some(folder) = pictures() {
         browser.picture(&folder.join("empty.png"), 1_000);
     }
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/test-browser"]
+fn a_log_of_a_hundred_thousand_lines_scrolls_and_its_links_stay_right() {
+    let desk = project();
+    std::fs::create_dir_all(desk.path().join("ledger/.escrow")).expect("a state directory");
+    desk.write("ledger/long.yaml", "name: long\nchecks: {print: {type: command, exec: 'seq 1 100000'}}\n");
+    escrow(&desk, &["run", "long.yaml", "--quiet"]);
+    let studio = studio(&desk);
+    let run = newest(&studio, "playbook=long");
+    let log = format!("/runs/{run}/logs/print");
+    let mut browser = Browser::start();
+    browser.go(&url(&studio, &log));
+    let has = |number: u32| format!("document.getElementById('print-1-L{number}') !== null");
+    browser.until("the end is shown", |browser| browser.evaluate(&has(100_000)) == json!(true));
+    browser.until("the list is divided", |browser| {
+        browser.evaluate("document.querySelectorAll('.parts ol').length") == json!(200)
+    });
+    browser.evaluate("scrollTo(0, 0)");
+    browser.until("the beginning is shown", |browser| browser.evaluate(&has(1)) == json!(true));
+    browser.until("the end is let go", |browser| browser.evaluate(&has(100_000)) == json!(false));
+    let lines = browser.evaluate("document.querySelectorAll('.log li').length").as_u64().unwrap_or(0);
+    assert!(lines < 6_000, "{lines} lines are in the page");
+    browser.go(&url(&studio, &format!("{log}?attempt=1&line=L50000#print-1-L50000")));
+    let is_seen = "(() => { const r = document.getElementById('print-1-L50000')?.getBoundingClientRect(); return !!r && r.top > 0 && r.bottom < innerHeight; })()";
+    browser.until("the line is in sight", |browser| browser.evaluate(is_seen) == json!(true));
+    browser.press("/");
+    assert_eq!(browser.evaluate("document.activeElement.id"), json!("log-search"));
+    assert_eq!(browser.troubles(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/test-browser"]
+fn lines_of_a_running_check_are_seen_as_they_are_printed() {
+    let desk = project();
+    std::fs::create_dir_all(desk.path().join("ledger/.escrow")).expect("a state directory");
+    desk.write("ledger/talk.yaml", "name: talk\nchecks: {talk: {type: command, exec: 'seq 1 2000; while [ ! -e go ]; do sleep 0.1; done; seq 2001 2200; while [ ! -e end ]; do sleep 0.1; done; echo bye'}}\n");
+    let studio = studio(&desk);
+    let mut command = desk.command(&["run", "talk.yaml", "--quiet"]);
+    let mut child = command.current_dir(desk.path().join("ledger")).spawn().expect("it starts");
+    desk.until("it runs", || studio.json("/api/runs?status=running")["runs"][0]["id"].is_string());
+    let run = newest(&studio, "playbook=talk");
+    let mut browser = Browser::start();
+    browser.go(&url(&studio, &format!("/runs/{run}/logs/talk")));
+    browser.until("it follows", |browser| browser.text("[data-follow-state]") == "following");
+    desk.write("ledger/go", "");
+    let has = |name: &str| format!("document.getElementById('talk-1-{name}') !== null");
+    browser.until("new lines come", |browser| browser.evaluate(&has("L2200")) == json!(true));
+    browser.go(&url(&studio, &format!("/runs/{run}")));
+    browser.until("the run shows them, too", |browser| browser.evaluate(&has("L2200")) == json!(true));
+    desk.write("ledger/end", "");
+    child.wait().expect("it ends");
+    browser.until("the end is shown", |browser| browser.text(".verdict .st").contains("Completed"));
+    assert_eq!(browser.troubles(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/test-browser"]
+fn a_theme_holds_on_every_page() {
+    let desk = project();
+    history(&desk);
+    let studio = studio(&desk);
+    let mut browser = Browser::start();
+    browser.scheme("light");
+    browser.go(&url(&studio, "/"));
+    browser.click(".foot a[href*='theme=dark']");
+    browser.until("it is dark", |browser| {
+        browser.evaluate("document.documentElement?.dataset.theme") == json!("dark")
+    });
+    browser.go(&url(&studio, "/runs"));
+    assert_eq!(browser.evaluate("document.documentElement?.dataset.theme"), json!("dark"));
+    let light = browser.evaluate("getComputedStyle(document.body).backgroundColor");
+    browser.go(&url(&studio, "/runs?theme=light"));
+    assert_ne!(browser.evaluate("getComputedStyle(document.body).backgroundColor"), light);
 }

@@ -60,6 +60,14 @@
         const old = document.querySelector(selector), next = fresh.querySelector(selector);
         if (old && next && old.innerHTML !== next.innerHTML) old.innerHTML = next.innerHTML;
       }
+      for (const log of fresh.querySelectorAll(".chk [data-follow]")) {
+        // A check that has begun since: its details come with the log to follow.
+        const next = log.closest(".chk"), old = document.getElementById(next.id);
+        if (!old || old.querySelector("[data-follow]") || isBusy(old)) continue;
+        old.innerHTML = next.innerHTML;
+        old.open = true;
+        for (const one of old.querySelectorAll("[data-follow]")) follow(one, null);
+      }
       news(fresh);
       announce(fresh);
       tell();

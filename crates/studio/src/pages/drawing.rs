@@ -9,7 +9,7 @@ use crate::layout::{Mark, clipped};
 const WIDTH: usize = 130;
 const HEIGHT: usize = 42;
 const COLUMN: usize = 163;
-const ROW: usize = 60;
+const ROW: usize = 66;
 
 pub(super) struct Node {
     pub(super) name: String,

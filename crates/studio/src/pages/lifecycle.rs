@@ -104,7 +104,7 @@ fn row(host: &HostStatus) -> Markup {
             th scope="row" { code { (host.host) } @if let Some(note) = host.note { p.small.dim { (note) } } }
             td.small {
                 @match &host.program { Some(path) => span.mono { (line(&path.display().to_string())) }, None => span.dim { "not on PATH" } }
-                p.dim { "tested with " (host.tested_versions.join(", ")) }
+                @if !host.tested_versions.is_empty() { p.dim { "tested with " (host.tested_versions.join(", ")) } }
             }
             td.small {
                 @match &host.installed {

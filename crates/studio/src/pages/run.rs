@@ -54,7 +54,11 @@ impl Shown {
     async fn load(view: &View) -> Result<Shown, Error> {
         let queries = view.queries()?;
         let row = queries.run(&view.parameter("id")).await?;
-        let stored = queries.journal(&row.id).await?;
+        let mut stored = queries.journal(&row.id).await?;
+        // The page shows numbers and hashes; what the bytes say is read below.
+        for one in &mut stored {
+            one.bytes = Vec::new();
+        }
         let entries = entries(&*queries, &row).await?;
         let run = rebuilt(&row, &entries)?;
         let (waits, decided): (Vec<WaitRow>, Vec<WaitRow>) =
@@ -151,6 +155,13 @@ fn content(view: &View, shown: &Shown) -> Markup {
     }
 }
 
+/// The first checks that a harness worked for.
+fn agents(shown: &Shown) -> impl Iterator<Item = CheckReport<'_>> {
+    let is_agent =
+        |check: &CheckReport<'_>| check.record.is_some_and(|record| record.contains_key("harness"));
+    shown.run.check_reports().filter(is_agent).take(5)
+}
+
 /// Every check, in the order of the playbook, with where to find it.
 fn side(shown: &Shown) -> Markup {
     html! {
@@ -177,6 +188,7 @@ fn side(shown: &Shown) -> Markup {
                 li { a href="#timeline" { span { "Timeline" } span.n { (duration(shown.elapsed_ms())) } } }
                 @if !shown.outcomes.is_empty() { li { a href="#outcomes" { span { "Outcomes" } span.n { (shown.outcomes.len()) } } } }
                 @if !shown.effects.is_empty() { li { a href="#effects" { span { "Effects" } span.n { (shown.effects.len()) } } } }
+                @for check in agents(shown) { li { a href={ "#" (anchor("check", check.name)) } { span { "Agent " code { (line(check.name)) } } span.n {} } } }
                 li { a href="#checks" { span { "Checks and logs" } span.n {} } }
                 li { a href="#journal" { span { "Journal" } span.n { (shown.entries.len()) } } }
             }

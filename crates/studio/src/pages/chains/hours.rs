@@ -58,6 +58,7 @@ fn ticks(name: &str, one: &Upcoming, y: usize, now: Millis) -> Markup {
             @let x = place(*tick, now);
             circle.ev cx=(x) cy=(y) r=(if is_written { "5" } else { "3" }) {}
             @if is_written && x < WIDTH - 40 { text.t x=(x + 9) y=(y + 4) { (clock(*tick)) } }
+            @else if is_written { text.t x=(x - 9) y=(y + 4) text-anchor="end" { (clock(*tick)) } }
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn section(check: &str, record: &Value, told: &Told<'_>) -> Markup {
     let number = |name: &str| record.get(name).and_then(Value::as_u64);
     let word = |name: &str| record.get(name).and_then(Value::as_str).map(line);
     let cost = record.get("cost_usd").and_then(Value::as_f64);
-    let tools = tools(record);
+    let tools = named_tools(told.transcript.as_ref()).unwrap_or_else(|| tools(record));
     let most = tools.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
     let denials = record.get("permission_denials").and_then(Value::as_array).map_or(0, Vec::len);
     html! {
@@ -122,6 +122,20 @@ fn shown(moment: &Moment) -> Markup {
 
 fn known(figure: Option<u64>) -> String {
     figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string())
+}
+
+/// How often each tool was called, as the transcript tells it. `None`: it does not tell, or not all of it.
+fn named_tools(transcript: Option<&Transcript>) -> Option<Vec<(String, u64)>> {
+    let transcript = transcript.filter(|transcript| transcript.left_out == 0)?;
+    let mut counts = std::collections::BTreeMap::new();
+    for moment in &transcript.moments {
+        if let Moment::Called { tool, .. } = moment {
+            *counts.entry(tool.clone()).or_insert(0u64) += 1;
+        }
+    }
+    let mut counted: Vec<(String, u64)> = counts.into_iter().collect();
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    (!counted.is_empty()).then_some(counted)
 }
 
 /// How often each tool was called, the most used first.

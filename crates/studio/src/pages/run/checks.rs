@@ -59,7 +59,9 @@ fn order(status: CheckStatus) -> u8 {
 
 fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: bool) -> Markup {
     let mark = shown.mark_of(check);
-    let is_open = matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
+    let is_agent = check.record.is_some_and(|record| record.contains_key("harness"));
+    let is_open =
+        is_agent || matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
     let id = anchor("check", check.name);
     html! {
         details.chk.row-fold id=(id) open[is_open] data-row="" data-failure=[(mark.tone == "bad").then_some("")] data-keep=(id) {

@@ -22,6 +22,9 @@ const KEPT_MAX: usize = 40;
 /// Names in one cell of the table.
 const NAMES_MAX: usize = 20;
 
+/// Characters of the line below a name.
+const SAID_MAX: usize = 19;
+
 /// A route by the places of its checks, with the block that took it.
 type Taken = (usize, usize, &'static str);
 
@@ -170,7 +173,9 @@ fn node(shown: &Shown, check: &CheckReport<'_>, column: usize) -> Node {
             let times =
                 if check.runs > 1 && items == 0 { format!(" · ×{}", check.runs) } else { String::new() };
             let took = checks::took(check).map(|ms| format!(" · {}", duration(ms))).unwrap_or_default();
-            format!("{}{times}{took}", mark.word)
+            let said = format!("{}{times}{took}", mark.word);
+            // The duration is in the timeline, too.
+            if said.chars().count() > SAID_MAX { format!("{}{times}", mark.word) } else { said }
         }
     };
     let name = if items > 0 { format!("{} ×{items}", check.name) } else { check.name.to_owned() };

@@ -67,7 +67,7 @@ pub(super) fn section(shown: &Shown) -> Markup {
                 table.tl {
                     caption.vh { "When each attempt ran and what it waited for" }
                     thead { tr { th.w-name scope="col" { "Check" } th.track scope="col" { span.vh { "Time since the start" } (scale.axis()) } th.w-dur.num scope="col" { "Took" } } }
-                    tbody { @for name in order.iter().take(ROWS_MAX) { @if let Some(row) = rows.get(*name) { (drawn(shown, name, row, &scale)) } } }
+                    tbody { @for name in order.iter().take(ROWS_MAX) { @match rows.get(*name) { Some(row) => (drawn(shown, name, row, &scale)), None => (ghost(shown, name)) } } }
                 }
             }
         }
@@ -146,6 +146,20 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
         }
     }
     rows
+}
+
+/// A check that did not run, with the reason.
+fn ghost(shown: &Shown, name: &str) -> Markup {
+    let Some(index) = shown.run.plan_of().find(name) else { return html! {} };
+    let check = shown.run.check_report(index);
+    let Some(reason) = check.skip_reason else { return html! {} };
+    html! {
+        tr.ghost {
+            th scope="row" { (shown.mark_of(&check).icon()) a.plain href={ "#" (anchor("check", name)) } { (clipped(name, 18)) } }
+            td.track.small.dim { (reason.as_str()) }
+            td.num.small.dim { "–" }
+        }
+    }
 }
 
 struct Scale {

@@ -13,6 +13,9 @@ const PARTS_MAX: usize = 400;
 const VALUE_LENGTH_MAX: usize = 300;
 const VALUES_MAX: usize = 12;
 
+/// Longer parts are abbreviated.
+const LABEL_LENGTH_MAX: usize = 44;
+
 pub(super) fn section(shown: &Shown) -> Markup {
     let Some(account) = &shown.account else { return html! {} };
     let subject = account
@@ -75,7 +78,7 @@ fn evaluated(evaluation: &Evaluation) -> Markup {
         div.tree role="group" aria-label="The expression with the value of every part" {
             ul {
                 li {
-                    div.n.hot { code { (clipped(explanation.source.trim(), 120)) } span.v { (clipped(&explanation.result, VALUE_LENGTH_MAX)) } }
+                    div.n.hot { code { (abbreviated(explanation.source.trim())) } span.v { (clipped(&explanation.result, VALUE_LENGTH_MAX)) } }
                     (parts(&explanation.parts, &explanation.source, 0, true, &mut budget))
                 }
             }
@@ -101,12 +104,39 @@ fn parts(all: &[Part], around: &str, depth: usize, is_hot: bool, budget: &mut us
         let below = parts(&part.parts, &part.source, depth + 1, false, budget);
         items.push(html! {
             li {
-                div class=(if is_decisive { "n hot" } else { "n" }) { code { (clipped(part.source.trim(), 120)) } (value(part)) }
+                div class=(if is_decisive { "n hot" } else { "n" }) { code title=[is_long(&part.source).then(|| clipped(part.source.trim(), VALUE_LENGTH_MAX))] { (abbreviated(part.source.trim())) } (value(part)) }
                 (below)
             }
         });
     }
     html! { ul { @for item in &items { (item) } } }
+}
+
+fn is_long(source: &str) -> bool {
+    source.trim().chars().count() > LABEL_LENGTH_MAX
+}
+
+/// A long part without what stands in its parentheses: that is a part of its own, below it.
+fn abbreviated(source: &str) -> String {
+    if !is_long(source) {
+        return clipped(source, 120);
+    }
+    let (mut shown, mut depth) = (String::new(), 0usize);
+    for c in source.chars() {
+        if c == ')' {
+            depth = depth.saturating_sub(1);
+        }
+        if depth == 0 {
+            shown.push(c);
+        }
+        if c == '(' {
+            depth += 1;
+            if depth == 1 {
+                shown.push('…');
+            }
+        }
+    }
+    clipped(&shown, 120)
 }
 
 fn value(part: &Part) -> Markup {
@@ -123,5 +153,18 @@ fn value(part: &Part) -> Markup {
             html! { span.v title=(clipped(value, VALUE_LENGTH_MAX)) { (clipped(value, VALUE_LENGTH_MAX)) } }
         }
         None => html! { span.v { span.note { "not evaluated" } } },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_part_is_shown_without_what_its_parentheses_hold() {
+        let long = "output.findings.filter(f => ['a', 'b'].includes(f.severity)).length === 0";
+        assert_eq!(abbreviated(long), "output.findings.filter(…).length === 0");
+        assert_eq!(abbreviated("f(x) === 1"), "f(x) === 1");
+        assert_eq!(abbreviated(&format!("{}(a", "x".repeat(50))), format!("{}(…", "x".repeat(50)));
     }
 }
