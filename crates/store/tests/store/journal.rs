@@ -87,7 +87,7 @@ fn every_kind_of_tampering_is_found_at_its_first_entry() {
 fn an_entry_that_cannot_be_read_is_an_error_and_not_a_guess() {
     for (bytes, kind) in [
         ("nonsense", StoreErrorKind::Corrupt),
-        (r#"{"v":99,"at":1}"#, StoreErrorKind::NewerVersion { found: 99, known: 2 }),
+        (r#"{"v":99,"at":1}"#, StoreErrorKind::NewerVersion { found: 99, known: 3 }),
     ] {
         let house = House::new();
         let mut tenant = house.start("a", 1_000);
