@@ -16,6 +16,15 @@ struct Word {
     prefix: Option<String>,
     /// Some of it is in quotes, so it stays a word when its variables are empty.
     quoted: bool,
+    /// A quote or a backslash stands before any `=`, so it assigns nothing.
+    names_nothing: bool,
+}
+
+impl Word {
+    fn quote(&mut self) {
+        self.quoted = true;
+        self.names_nothing |= !self.text.contains('=');
+    }
 }
 
 /// Panics when a value stands where a shell would read it as code. `None` when the script is not a plain one.
@@ -54,6 +63,17 @@ pub(crate) fn judge(script: &str) -> Option<()> {
         let is_path = name.prefix.as_ref().is_some_and(|prefix| prefix.contains('/'));
         assert!(is_path || !holds(&tainted, name), "a value is the name of a command in {script:?}");
         let arguments: Vec<&Word> = words.collect();
+        // A program that no literal assignment names may be an interpreter.
+        let is_named = |name: &String| {
+            commands.iter().flatten().any(|word| assigned(word) == Some(name) && word.names.is_empty())
+        };
+        if !name.text.contains('/') && !name.names.iter().all(is_named) {
+            let found = arguments.iter().find(|word| holds(&tainted, word));
+            assert!(found.is_none(), "a program that is not known gets {found:?} in {script:?}");
+        }
+        for (option, code) in abbreviated(&name.text, &arguments) {
+            assert!(!holds(&tainted, code), "`{option}` runs {code:?} in {script:?}");
+        }
         match name.text.as_str() {
             "eval" | "." | "source" | "trap" | "let" => {
                 let found = arguments.iter().find(|word| holds(&tainted, word));
@@ -75,9 +95,41 @@ pub(crate) fn judge(script: &str) -> Option<()> {
     Some(())
 }
 
+/// The words that some programs run: those of an option that takes code and may be abbreviated, and behind it.
+fn abbreviated<'a>(program: &str, arguments: &[&'a Word]) -> Vec<(String, &'a Word)> {
+    let options: &[&str] = match program {
+        "env" => &["--split-string"],
+        "git" => &["--exec", "--upload-pack"],
+        "sort" => &["--compress-program"],
+        "split" => &["--filter"],
+        "tar" => &["--checkpoint-action", "--to-command", "--use-compress-program"],
+        _ => &[],
+    };
+    let mut found = Vec::new();
+    for (index, word) in arguments.iter().enumerate() {
+        let written = word.prefix.as_deref().unwrap_or(&word.text);
+        let (option, is_joined) = match written.split_once('=') {
+            Some((option, _)) => (option, true),
+            None => (written, word.prefix.is_some()),
+        };
+        if option.len() > 2 && options.iter().any(|known| known.starts_with(option)) {
+            found.push((option.to_owned(), *word));
+            found.extend(
+                arguments.get(index + 1).filter(|_| !is_joined).map(|next| (option.to_owned(), *next)),
+            );
+        }
+    }
+    found
+}
+
 fn assigned(word: &Word) -> Option<&str> {
+    if word.names_nothing {
+        return None;
+    }
     let literal = word.prefix.as_deref().unwrap_or(&word.text);
     let (name, _) = literal.split_once('=')?;
+    // `a+=b` appends in some shells, and is the name of no command in others.
+    let name = name.strip_suffix('+').unwrap_or(name);
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.chars().next().is_some_and(|c| !c.is_ascii_digit());
     is_name.then_some(name)
@@ -104,7 +156,11 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
             (State::Bare, '(' | ')' | '{' | '}' | '#' | '[' | '~' | '*' | '?') => return None,
             (_, '\\') => match chars.next()? {
                 '\n' => {}
-                c => word.get_or_insert_default().text.push(c),
+                c => {
+                    let word = word.get_or_insert_default();
+                    word.quote();
+                    word.text.push(c);
+                }
             },
             (_, '$') => {
                 let is_braced = chars.next_if_eq(&'{').is_some();
@@ -125,11 +181,11 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
             (State::Double, '"') => state = State::Bare,
             (State::Double, c) => word.get_or_insert_default().text.push(c),
             (State::Bare, '\'') => {
-                word.get_or_insert_default().quoted = true;
+                word.get_or_insert_default().quote();
                 state = State::Single;
             }
             (State::Bare, '"') => {
-                word.get_or_insert_default().quoted = true;
+                word.get_or_insert_default().quote();
                 state = State::Double;
             }
             (State::Bare, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>') => {

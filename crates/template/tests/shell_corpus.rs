@@ -18,6 +18,8 @@ const SEEDS: &[&str] = &[
     "a | b {{ x }} <<A <<B\nA\nB\n", "echo \\{{ x }} ${{ x }} $$ {{ x }}", "echo \"$(cat <<E\n\"{{ x }}\nE\n)\"",
     "echo {{ {'a': {'b': 1}} }}", "{{", "}}", "{{}}", "{{ x }", "<(a {{ x }})", "((a))", "$((a) | b)",
     "case x in (a) b;; esac)", "esac", ";;", "fi }", "done | sh {{ x }}", "2>{{ x }}", "<<", "<<\n", "<<{{ x }}\n",
+    "tar --to-comm {{ x }}", "find {{ x }} -exec sh -c 'a {}' ';'", "a=(sh -c); \"${a[@]}\" {{ x }}", "{sh,-c} {{ x }}",
+    "f() { sh -c \"$1\"; }; trap 'f \"$v\"' EXIT; v={{ x }}", "git log --grep={{ x }}", "python3 -m a {{ x }}",
     "\u{1F980}{{ x }}\u{301}", "\\", "'", "\"", "`", "$(", "${", "$((",
 ];
 
@@ -109,11 +111,18 @@ fn code_that_is_not_known_before_it_runs_gets_no_values_as_arguments() {
 
 #[test]
 fn the_oracle_finds_values_that_are_code() {
-    for script in
-        ["\"${ESCROW_VALUE_1}\"", "a=\"${ESCROW_VALUE_1}\"; b=$a; eval \"$b\"", "sh -c \"${ESCROW_VALUE_1}\""]
-    {
+    for script in [
+        "\"${ESCROW_VALUE_1}\"",
+        "tar --to-comm \"${ESCROW_VALUE_1}\"",
+        "split --filt=\"${ESCROW_VALUE_1}\"",
+        "\"$a\" \"${ESCROW_VALUE_1}\"",
+        "a=\"${ESCROW_VALUE_1}\"; b=$a; eval \"$b\"",
+        "sh -c \"${ESCROW_VALUE_1}\"",
+    ] {
         assert!(std::panic::catch_unwind(|| oracle::judge(script)).is_err(), "{script}");
     }
+    // A quoted name assigns nothing: it is the name of a command, and the value is its argument.
+    assert_eq!(oracle::judge(r#"\A=b "${ESCROW_VALUE_1}"; "A"=b "${ESCROW_VALUE_1}""#), Some(()));
     assert_eq!(oracle::judge("echo \"${ESCROW_VALUE_1}\" | sort; ./\"${ESCROW_VALUE_1}\""), Some(()));
 }
 
@@ -163,12 +172,19 @@ fn more_programs_and_variables_that_take_code_are_known() {
 /// Found by the fuzz target: the oracle did not know it, and neither did the rules.
 #[test]
 fn a_value_is_not_the_name_of_a_command_when_the_word_before_it_is_empty() {
-    for source in
-        ["$SUDO {{ x }}", "$a $b {{ x }}", "env $a {{ x }}", "$(true) {{ x }}", "$SUDO eval {{ x }}"]
-    {
+    for source in [
+        "$SUDO {{ x }}",
+        "$a $b {{ x }}",
+        "env $a {{ x }}",
+        "$(true) {{ x }}",
+        "$SUDO eval {{ x }}",
+        "$SUDO rm {{ x }}",
+    ] {
         assert!(ShellScript::parse(source).is_err(), "{source}");
     }
-    for source in ["\"$CC\" {{ x }}", "$SUDO rm {{ x }}", "$RUN ./{{ x }}"] {
+    for source in
+        ["cc=gcc; \"$cc\" {{ x }}", "run='timeout 5'; $run rm {{ x }}", "$SUDO rm file; echo {{ x }}"]
+    {
         assert!(ShellScript::parse(source).is_ok(), "{source}");
     }
 }

@@ -210,6 +210,85 @@ const SINKS: &[&str] = &[
     "r=eval; \"$r\" \"$x\"",
     "r='timeout 5'; $r $x",
     "r=env; \"$r\" $x",
+    // Abbreviated options, and clusters whose last letter takes an argument.
+    "tar --to-comm \"$x\" -xf probe.tar",
+    "tar --to-comm=\"$x\" -xf probe.tar",
+    "tar --checkpoint=1 --checkpoint-act exec=\"$x\" -cf /dev/null probe.tar",
+    "tar --use-compress \"$x\" -cf made.tar probe.tar; rm -f made.tar",
+    "split --filt \"$x\" probe.tar",
+    "split --filt=\"$x\" probe.tar",
+    "env --split=\"$x\"",
+    "env --split \"$x\"",
+    "sed --expr=\"$x\" probe.tar",
+    "sed --expr \"$x\" -n probe.tar",
+    "script -q --comm \"$x\" /dev/null",
+    "timeout --sig KILL 5 sh -c \"$x\"",
+    "timeout -vs KILL 5 $x",
+    "nice --adj 1 $x",
+    "env -iu A $x",
+    "env --chd . $x",
+    // Programs that are not known before they run.
+    "c=(sh -c); \"${c[@]}\" \"$x\"",
+    "c=(env); c+=(-S); \"${c[@]}\" \"$x\"",
+    "c[0]=sh; c[1]=-c; \"${c[@]}\" \"$x\"",
+    "c=(sh); \"${c[@]}\"",
+    "c=(sh); \"${c[@]}\" -c \"$x\"",
+    "{sh,-c} \"$x\"",
+    "{env,-S} \"$x\"",
+    "sh {-c,\"$x\"}",
+    "/bin/s[h] -c \"$x\"",
+    "/bin/das? -c \"$x\"",
+    "r=/usr/bin/en[v]; $r $x",
+    "d=/usr/bin; \"$d/env\" $x",
+    "r=env; \"/usr/bin/$r\" \"$x\"",
+    "\"$(command -v env)\" \"$x\"",
+    "${RUN:-sh -c} \"$x\"",
+    "\"${RUN:-env}\" \"$x\"",
+    "c=(cat); \"${c[@]}\" /dev/null",
+    // Functions that are called from elsewhere.
+    "h() { sh -c \"$1\"; }; trap 'h \"$x\"' EXIT",
+    "h() { sh -c \"$1\"; }; trap 'h \"$x\"' ERR; false",
+    "h() { sh -c \"$z\"; }; trap 'z=$x; h' EXIT",
+    "h() { sh -c \"$1\"; }; export -f h; bash -c 'h \"$1\"' bash \"$x\"",
+    "set -a; h() { sh -c \"$1\"; }; bash -c 'h \"$1\"' bash \"$x\"",
+    "h() { sh -c \"$1\"; }; r=h; $r \"$x\"",
+    "command_not_found_handle() { sh -c \"$2\"; }; nosuchcommand \"$x\"",
+    "h() { echo \"$1\"; }; trap 'h \"$x\"' EXIT",
+    // What `find` puts for its braces.
+    "find \"$x\" -maxdepth 0 -exec {} ';'",
+    "find . -maxdepth 1 -path \"$x\" -exec sh {} ';'",
+    "mkdir -p d; touch \"d/$x\"; find d -exec sh -c 'cd d; {}' ';'; rm -rf d",
+    "printf '%s\\0' \"$x\" | find -files0-from - -exec {} ';'",
+    "find . -maxdepth 0 -exec echo {} ';'",
+    // Code from input.
+    "script -q /dev/null",
+    "python3 -m code",
+    "python3 -mcode",
+    "python3 -m pdb probe.py",
+    "python3 -m asyncio",
+    "python3 -m json.tool",
+    "m4",
+    // Options and variables that load code.
+    "gawk -l \"$x\" 1 /dev/null",
+    "su -s \"$x\"",
+    "perl -I\"$x\" probe.py",
+    "perl -d:\"$x\" probe.py",
+    "python3 -W\"$x\" probe.py",
+    "m4 -DA=\"$x\" probe.m4",
+    "HOME=$x git status",
+    "CFLAGS=$x make -n",
+    "CC=$x make probe",
+    "CFLAGS=\";$x;\" make probe",
+    "LDLIBS=\";$x;\" make probe",
+    "git -c core.fsmonitor=\"$x\" status",
+    "git --exec=\"$x\" status",
+    "git clone --upload \"$x\" . made; rm -rf made",
+    "git clone --conf core.sshCommand=\"$x\" h:a made; rm -rf made",
+    "git ls-remote --upload=\"$x\" .",
+    "git fetch-pack --exec=\"$x\" .",
+    "git remote-ext origin \"$x\"",
+    "git shell -c \"$x\"",
+    "git log --grep=\"$x\"",
 ];
 
 /// How a source and a sink are put together: `A` and `B`.
@@ -263,9 +342,19 @@ const VALUES: &[&str] = &[
     "-va[$(touch canary)]",
     "x:;touch canary",
     "--eval=$(shell touch canary)",
+    "-Stouch canary",
+    "exec=touch canary",
+    "os_system=__import__('os').system('touch canary')",
+    "syscmd(touch canary)",
+    // A file of the sandbox that acts when it is run.
+    "./act",
 ];
 
-/// An empty directory in which scripts run.
+/// Files that tools can read, so that they get as far as to start what they are told to, and one that acts when it is run.
+const PROBES: &str = "echo pass > probe.py; echo 'int main(void) { return 0; }' > probe.c; echo A > probe.m4
+tar -cf probe.tar probe.py; printf '#!/bin/sh\\ntouch canary\\n' > act; chmod 755 act";
+
+/// A directory in which scripts run.
 struct Sandbox {
     directory: PathBuf,
 }
@@ -275,6 +364,8 @@ impl Sandbox {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("the target directory is writable");
+        let prepared = Command::new("/bin/sh").args(["-ec", PROBES]).current_dir(&directory).status();
+        assert!(prepared.expect("the shell starts").success());
         Sandbox { directory }
     }
 

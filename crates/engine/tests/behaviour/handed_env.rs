@@ -30,6 +30,21 @@ fn a_variable_that_steers_programs_is_refused_with_a_warning() {
 }
 
 #[test]
+fn a_variable_is_refused_by_the_end_of_its_name_and_the_warning_says_what_it_steers() {
+    for name in ["ACME_TOKEN", "ANTHROPIC_BASE_URL", "RM", "TWINE_REPOSITORY", "TOOL_OPTIONS", "REPORT_PATH"]
+    {
+        let played = play("a; b<a", &[&format!("a: env {name}=evil")], &Options::default());
+        assert_eq!(handed(&played, "b"), Vec::<String>::new(), "{name}");
+        let warning = warnings(&played)[0].to_owned();
+        assert!(warning.contains(&format!("`{name}` was not handed on: it steers")), "{warning}");
+    }
+    for name in ["VERSION", "IMAGE_TAG", "COUNT", "DEPLOYED_TO"] {
+        let played = play("a; b<a", &[&format!("a: env {name}=fine")], &Options::default());
+        assert_eq!(handed(&played, "b"), [format!("{name}=fine")]);
+    }
+}
+
+#[test]
 fn a_variable_of_the_playbook_is_never_replaced() {
     for book in [
         "@env: {DRY_RUN: 'true'}\na; b<a",

@@ -21,8 +21,12 @@ const TOKENS: &[&str] = &[
     "xargs ", "env ", "sudo ", "exec ", "trap ", "read ", "export ", "local ", "declare ", "-i ", "a=", "$a", "\"$a\"",
     "${a}", "let ", "printf ", "-v ", "test ", "python3 ", "node -e ", "awk ", "sed ", "ssh h ", "psql -c ", "find . -exec ",
     "\\\n", "\\", "# ", "{% raw %}", "{% endraw %}", "{% if x %}", "{#", "é", "🦀", "\u{301}", "a[", "]=", "+=", "*", "~",
-    "!", "$@", "$1", "$#", "$?", "${#a[@]}", "echo ", "cat ",
+    "!", "$@", "$1", "$#", "$?", "${#a[@]}", "echo ", "cat ", "tar ", "--to-comm ", "--to-comm=", "git ", "--exe=",
+    "find ", "-exec ", "{} ';'", "{sh,-c} ", "/bin/s[h] ", "a=(sh -c)", "\"${a[@]}\" ", "trap 'f \"$a\"' EXIT",
+    "export -f f", "python3 -m code", "sudo -nu a ", "CFLAGS=", "-f ", "${a:-sh} ",
 ];
+
+const _: () = assert!(TOKENS.len() <= 128, "bytes stand for no more than 128 tokens");
 
 fuzz_target!(|input: &[u8]| {
     let mut source = String::new();

@@ -19,7 +19,10 @@ use super::scan::{Scanned, identifiers};
 use super::word::{Command, UNKNOWN, Word};
 use crate::steering::is_evaluated;
 use interpreters::interpreter;
-use tables::{ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, wrapper};
+use tables::{
+    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELL_STARTERS, SHELLS,
+    wrapper,
+};
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
 pub(super) use wrappers::{shell_code_options, unwrapped};
@@ -255,9 +258,7 @@ impl Checker<'_> {
 
     fn command(&mut self, command: &Command, input: Input) {
         for word in command.assignments.iter().chain(&command.words) {
-            if let Some((name, _)) = word.text.split_once('=')
-                && is_evaluated(name)
-            {
+            if let Some(name) = evaluated_in(word) {
                 self.refuse_word(word, &format!("programs read the value of `{name}` as code"));
             }
         }
@@ -315,22 +316,13 @@ impl Checker<'_> {
             }
         }
         let Some(program) = name.program() else {
-            // `run=eval; "$run" {{ … }}`
-            for text in self.taint.texts(name) {
-                let parts =
-                    if name.may_vanish { text.split_whitespace().collect() } else { vec![text.as_str()] };
-                let literal = |text: &str| Word {
-                    text: text.to_owned(),
-                    bare: text.len(),
-                    span: name.span.clone(),
-                    ..Word::default()
-                };
-                let words: Vec<Word> =
-                    parts.into_iter().map(literal).chain(arguments.iter().cloned()).collect();
-                self.run(&words, input);
-            }
-            return self.shell(name, arguments, input);
+            return self.unknown_program(name, arguments, input);
         };
+        if takes_code(program) {
+            for word in arguments.iter().filter(|word| word.may_be_several()) {
+                self.refuse_code(word, program, Some("write the words out, without braces"));
+            }
+        }
         if let Some(wrapper) = wrapper(program) {
             return self.wrapped(name, wrapper, arguments, input);
         }
@@ -351,6 +343,17 @@ impl Checker<'_> {
         }
         if let Some(interpreter) = interpreter(program) {
             self.interpreter(name, interpreter, arguments, input);
+        }
+        let has_command = |options: &[&str]| {
+            arguments.iter().any(|word| options.iter().any(|option| selects(&word.text, option)))
+        };
+        // `./script` is a program of the author's.
+        if SHELL_STARTERS.contains(&program)
+            && !is_relative_path(name)
+            && !has_command(&["--command", "--run", "-c"])
+            && !arguments.iter().any(only_tells)
+        {
+            self.refuse_input(name, program, input);
         }
         if COMMAND_READERS.contains(&program) && !arguments.iter().any(only_tells) {
             self.refuse_input(name, program, input);
@@ -392,6 +395,41 @@ impl Checker<'_> {
         }
     }
 
+    /// A program that is known only when the script runs. It counts as every program that the script assigns to the
+    /// variable literally; where that is not all that it may be, it counts as an interpreter of anything.
+    fn unknown_program(&mut self, name: &Word, arguments: &[Word], input: Input) {
+        // `run=eval; "$run" {{ … }}`
+        let known = self.taint.texts(name);
+        for text in &known.texts {
+            let parts = if name.may_vanish { text.split_whitespace().collect() } else { vec![text.as_str()] };
+            let literal = |text: &str| Word {
+                text: text.to_owned(),
+                bare: text.len(),
+                span: name.span.clone(),
+                ..Word::default()
+            };
+            let words: Vec<Word> = parts.into_iter().map(literal).chain(arguments.iter().cloned()).collect();
+            self.run(&words, input);
+        }
+        if known.is_all {
+            return;
+        }
+        let is_of_author = is_relative_path(name) && !(self.is_tainted(name) && name.text.ends_with(UNKNOWN));
+        if !is_of_author {
+            let message = "the program is not known before it runs, and could read the value as code";
+            let help = "write the name of the program, or assign the variable literally in the script: `tool=gcc; \"$tool\" {{ … }}`";
+            for word in arguments {
+                self.refuse_tainted(word, ShellErrorKind::Program, message, Some(help));
+            }
+            // A variable of the operator's may be a compiler; an array and a pattern are a command line.
+            if name.transforms || name.may_be_files() || name.may_be_several() {
+                let called = "a program that is not known before it runs";
+                return self.refuse_input(name, called, input);
+            }
+        }
+        self.shell(name, arguments, input);
+    }
+
     /// A value may be part of a path, but not a bare command name, which could be `eval`.
     fn name(&mut self, word: &Word) -> bool {
         let is_path = word.literal_prefix().contains('/') && !word.substitutes;
@@ -402,6 +440,30 @@ impl Checker<'_> {
         }
         !is_refused
     }
+}
+
+/// Whether the rules know a program that may take code, or run another.
+fn takes_code(program: &str) -> bool {
+    SHELLS.contains(&program)
+        || wrapper(program).is_some()
+        || interpreter(program).is_some()
+        || EVALUATORS.contains(&program)
+        || CODE_OPTIONS.iter().any(|(known, _)| *known == program)
+        || matches!(program, "find" | "git")
+}
+
+/// The variable that programs read as code and that a word assigns: `CC=…`, `--env=CC=…`, `-eCC=…`.
+fn evaluated_in(word: &Word) -> Option<&str> {
+    let literal = word.literal_prefix();
+    literal.match_indices('=').find_map(|(at, _)| {
+        let before = literal[..at].trim_end_matches('+');
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+        let begin = before.len() - before.bytes().rev().take_while(is_part).count();
+        let name = &before[begin..];
+        // The letter of an option may stand directly before the name.
+        let behind_letter = name.get(1..).filter(|_| before.starts_with('-') && begin == 1);
+        [Some(name), behind_letter].into_iter().flatten().find(|name| is_evaluated(name))
+    })
 }
 
 /// What a command may find on its standard input.
@@ -448,14 +510,23 @@ fn is_input_name(name: &str) -> bool {
 /// Names of files that stand for the standard input, or for another open file.
 const INPUT_NAMES: &[&str] = &["/dev/fd/", "/dev/stdin", "/proc/"];
 
+/// Whether a program is in a directory of the author's: `./scripts/{{ … }}.sh`.
+fn is_relative_path(name: &Word) -> bool {
+    let prefix = name.literal_prefix();
+    prefix.contains('/') && !prefix.starts_with(['/', '~']) && !name.may_be_files() && !name.may_be_several()
+}
+
 /// Whether a word is known only when the script runs, as in `$SHELL -c …`.
 fn is_unknown(word: &Word) -> bool {
     word.text.contains(UNKNOWN)
 }
 
-/// Whether a word is the option, has it at the end of a cluster (`-ne`), or carries its argument
-/// (`-e…`, `--eval=…`).
+/// Whether a word is the option, has it at the end of a cluster (`-ne`), carries its argument (`-e…`, `--eval=…`), or
+/// abbreviates it (`--ev`).
 fn selects(text: &str, option: &str) -> bool {
+    if abbreviates(text, option) {
+        return true;
+    }
     if let Some(rest) = text.strip_prefix(option) {
         return rest.is_empty()
             || !option.starts_with("--") && option.starts_with('-')
@@ -468,6 +539,27 @@ fn selects(text: &str, option: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a word is the beginning of a long option (`--to-comm`), as most programs accept it. What stands behind a value
+/// is not known: `--to{{ … }}` and `--{{ … }}` may be any option that begins so.
+fn abbreviates(text: &str, option: &str) -> bool {
+    let is_long = option.len() > 2 && option.starts_with('-');
+    if !is_long || !text.starts_with('-') {
+        return false;
+    }
+    let end = text.find(['=', UNKNOWN]).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let letters = name.trim_start_matches('-').len();
+    let is_open = rest.starts_with(UNKNOWN);
+    // `-e` and `-ev` are the beginning of `-eval`, but a single letter is mostly an option of its own.
+    let least = match (is_open, option.starts_with("--")) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    let begins = option.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+    begins && letters >= least && (name.starts_with("--") || !option.starts_with("--"))
 }
 
 #[cfg(test)]
@@ -484,6 +576,19 @@ mod unit_tests {
         }
         for text in ["-n", "--expression", "e", "--evaluate"] {
             assert!(!selects(text, "-e") && !selects(text, "--eval"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_option_is_found_by_each_of_its_beginnings() {
+        for text in ["--e", "--ev", "--eval", "--ev=1", "--ev\u{fffc}", "--\u{fffc}"] {
+            assert!(selects(text, "--eval"), "{text}");
+        }
+        for text in ["-ev", "-eva=1"] {
+            assert!(selects(text, "-eval"), "{text}");
+        }
+        for text in ["--", "-", "--x", "--evalu", "-ev"] {
+            assert!(!selects(text, "--eval"), "{text}");
         }
     }
 }

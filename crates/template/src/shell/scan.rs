@@ -39,6 +39,26 @@ pub(super) struct Scanned {
     pub(super) value_spans: Vec<Range<usize>>,
 }
 
+impl Scanned {
+    /// What is needed to follow values through variables, and no more.
+    pub(super) fn for_taint(&self) -> Scanned {
+        Scanned {
+            script: String::new(),
+            used: Vec::new(),
+            commands: self.commands.clone(),
+            names: self.names.clone(),
+            flows: self.flows.clone(),
+            computed: self.computed.clone(),
+            functions: self.functions.clone(),
+            feeds: self.feeds,
+            fed: Vec::new(),
+            pipes: Vec::new(),
+            errors: Vec::new(),
+            value_spans: self.value_spans.clone(),
+        }
+    }
+}
+
 /// Scans a script without values that is part of another: the content of backticks, or the argument of `sh -c`.
 pub(super) fn scan_text(text: &str, depth: usize) -> Scanned {
     scan_from(text, &[Piece::Text(0..text.len())], depth)

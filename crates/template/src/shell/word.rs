@@ -26,6 +26,10 @@ pub(super) struct Word {
     pub(super) quoted: bool,
     /// It contains an expansion other than `$name`, `${name}`, `${#name}` and `$((…))`.
     pub(super) transforms: bool,
+    /// Its unquoted text has a pattern (`*`, `?`, `[`), for which the shell puts the names of files.
+    pub(super) has_pattern: bool,
+    /// Its unquoted text has a `{`, which together with a `,` or `..` makes several words of it in some shells.
+    pub(super) has_brace: bool,
 }
 
 impl Word {
@@ -81,10 +85,21 @@ impl Word {
 
     /// The name of a program without its directory; `None` when it is known only at run time.
     pub(super) fn program(&self) -> Option<&str> {
-        if self.text.contains(UNKNOWN) {
+        let name = self.text.rsplit('/').next().unwrap_or(&self.text);
+        if name.contains(UNKNOWN) || self.may_be_files() || self.may_be_several() {
             return None;
         }
-        Some(self.text.rsplit('/').next().unwrap_or(&self.text))
+        Some(name)
+    }
+
+    /// Whether the shell may put the names of files for it: `/bin/s[h]`. `[` alone is the name of a command.
+    pub(super) fn may_be_files(&self) -> bool {
+        self.has_pattern && !matches!(self.text.as_str(), "[" | "[[")
+    }
+
+    /// Whether some shell makes several words of its braces: `{sh,-c}`.
+    pub(super) fn may_be_several(&self) -> bool {
+        self.has_brace && (self.text.contains(',') || self.text.contains(".."))
     }
 
     /// The literal text before the first value or expansion.
@@ -99,7 +114,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// One simple command.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Command {
     pub(super) assignments: Vec<Word>,
     pub(super) words: Vec<Word>,
@@ -110,7 +125,7 @@ pub(super) struct Command {
 }
 
 /// A variable that gets its value in another way than by `NAME=value`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Flow {
     pub(super) to: String,
     pub(super) has_value: bool,
@@ -120,7 +135,7 @@ pub(super) struct Flow {
 }
 
 /// Text that some shell computes: variables in it are code.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Computed {
     pub(super) span: Range<usize>,
     pub(super) names: Vec<String>,

@@ -1,14 +1,16 @@
 //! Programs that take code of their own language, and where they take it from.
 
-/// A program that takes code of its own language.
+/// A program that takes code of its own language. A value may be the argument of an option only if the option is in `data`.
 pub(super) struct Interpreter {
     /// The name, which a version may follow.
     pub(super) name: &'static str,
     /// Options whose argument is code.
     pub(super) code: &'static [&'static str],
-    /// Other options with arguments of their own, and how many.
-    pub(super) takes: &'static [(&'static str, usize)],
-    /// Options whose argument is loaded and run before the code, or names a program.
+    /// Options whose argument is a file with code.
+    pub(super) files: &'static [&'static str],
+    /// Options whose arguments are data, and how many.
+    pub(super) data: &'static [(&'static str, usize)],
+    /// Options whose argument is loaded and run before the code, changes how it is run, or names a program.
     pub(super) loads: &'static [&'static str],
     /// Options after which the program reads code from its input as well.
     pub(super) interactive: &'static [&'static str],
@@ -26,352 +28,327 @@ pub(super) enum Operands {
     CodeThenFiles,
     /// `python3 FILE ARGUMENT…`. Without a file, the program reads code from its input.
     FileThenArguments,
+    /// `m4 FILE…`, each with code. Without a file, the program reads it from its input.
+    Files,
     /// `sqlite3 DATABASE CODE`. Without code, the program reads it from its input.
     DatabaseThenCode,
     /// `psql DATABASE`. Without a code option, the program reads code from its input.
     Database,
 }
 
-pub(super) const INTERPRETERS: &[Interpreter] = &[
+/// An interpreter of files, without options of its own.
+const fn files(name: &'static str, code: &'static [&'static str], instead: &'static str) -> Interpreter {
     Interpreter {
-        name: "python",
-        code: &["-c"],
-        takes: &[("-m", 1), ("-W", 1), ("-X", 1)],
-        loads: &[],
-        interactive: &["-i"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: false,
-        instead: "read it from `sys.argv`: `python3 -c '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "pypy",
-        code: &["-c"],
-        takes: &[("-m", 1), ("-W", 1), ("-X", 1)],
-        loads: &[],
-        interactive: &["-i"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: false,
-        instead: "read it from `sys.argv`: `pypy3 -c '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "perl",
-        code: &["-e", "-E"],
-        takes: &[("-I", 1)],
-        loads: &["-M", "-m"],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `@ARGV`: `perl -e '…' -- {{ … }}`",
-    },
-    Interpreter {
-        name: "ruby",
-        code: &["-e"],
-        takes: &[("-I", 1)],
-        loads: &["-r"],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `ARGV`: `ruby -e '…' -- {{ … }}`",
-    },
-    Interpreter {
-        name: "node",
-        code: &["-e", "-p", "--eval", "--print"],
-        takes: &[],
-        loads: &["--experimental-loader", "--import", "--loader", "--require", "-r"],
-        interactive: &["--interactive", "-i"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `process.argv`: `node -e '…' -- {{ … }}`",
-    },
-    Interpreter {
-        name: "bun",
-        code: &["-e", "--eval", "-p", "--print"],
-        takes: &[],
-        loads: &["--import", "--preload", "--require", "-r"],
-        interactive: &[],
-        subcommands: &["run", "test", "x"],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `process.argv`",
-    },
-    Interpreter {
-        name: "deno",
-        code: &["eval", "--eval"],
-        takes: &[],
-        loads: &["--import", "--preload"],
-        interactive: &[],
-        subcommands: &["bench", "check", "compile", "install", "repl", "run", "serve", "test"],
-        operands: Operands::FileThenArguments,
-        permutes: false,
-        instead: "read it from `Deno.args`",
-    },
-    Interpreter {
-        name: "php",
-        code: &["-r", "-B", "-R", "-E"],
-        takes: &[],
-        loads: &["-d"],
-        interactive: &["-a"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `$argv`: `php -r '…' -- {{ … }}`",
-    },
-    Interpreter {
-        name: "lua",
-        code: &["-e"],
-        takes: &[],
-        loads: &["-l"],
-        interactive: &["-i"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `arg`",
-    },
-    Interpreter {
-        name: "osascript",
-        code: &["-e"],
-        takes: &[("-l", 1)],
+        name,
+        code,
+        files: &[],
+        data: &[],
         loads: &[],
         interactive: &[],
         subcommands: &[],
         operands: Operands::FileThenArguments,
         permutes: true,
-        instead: "read it from the arguments of `run`",
-    },
+        instead,
+    }
+}
+
+/// An interpreter of which no more is known than how it takes code.
+const fn other(name: &'static str, code: &'static [&'static str]) -> Interpreter {
+    files(name, code, "keep the code in a file, and give the value to it as an argument")
+}
+
+const fn python(name: &'static str) -> Interpreter {
     Interpreter {
-        name: "awk",
-        code: &["-e", "--source"],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1), ("--file", 1)],
+        loads: &["-W", "-X"],
+        interactive: &["-i"],
+        permutes: false,
+        ..files(name, &["-c"], "read it from `sys.argv`: `python3 -c '…' {{ … }}`")
+    }
+}
+
+const fn awk(name: &'static str) -> Interpreter {
+    Interpreter {
+        files: &["--exec", "--file", "-E", "-f"],
+        data: &[("--assign", 1), ("--field-separator", 1), ("-F", 1), ("-v", 1)],
         loads: &["--include", "--load", "-i", "-l"],
-        interactive: &[],
-        subcommands: &[],
         operands: Operands::CodeThenFiles,
         permutes: false,
-        instead: "give it a name: `awk -v name={{ … }} '…'`",
-    },
+        ..files(name, &["--source", "-e"], "give it a name: `awk -v name={{ … }} '…'`")
+    }
+}
+
+const fn sed(name: &'static str) -> Interpreter {
     Interpreter {
-        name: "gawk",
-        code: &["-e", "--source"],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1), ("--file", 1)],
-        loads: &["--include", "--load", "-i", "-l"],
-        interactive: &[],
-        subcommands: &[],
+        files: &["--file", "-f"],
+        data: &[("--line-length", 1), ("-l", 1)],
         operands: Operands::CodeThenFiles,
-        permutes: false,
-        instead: "give it a name: `gawk -v name={{ … }} '…'`",
-    },
+        ..files(
+            name,
+            &["--expression", "-e"],
+            "replace in the template (`{{ text | replace('a', 'b') }}`), or use `awk -v`",
+        )
+    }
+}
+
+const fn mysql(name: &'static str) -> Interpreter {
     Interpreter {
-        name: "mawk",
-        code: &[],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1), ("--file", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::CodeThenFiles,
-        permutes: false,
-        instead: "give it a name: `mawk -v name={{ … }} '…'`",
-    },
-    Interpreter {
-        name: "sed",
-        code: &["-e", "--expression"],
-        takes: &[("-f", 1), ("--file", 1), ("-l", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::CodeThenFiles,
-        permutes: true,
-        instead: "replace in the template (`{{ text | replace('a', 'b') }}`), or use `awk -v`",
-    },
-    Interpreter {
-        name: "gsed",
-        code: &["-e", "--expression"],
-        takes: &[("-f", 1), ("--file", 1), ("-l", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::CodeThenFiles,
-        permutes: true,
-        instead: "replace in the template (`{{ text | replace('a', 'b') }}`), or use `awk -v`",
-    },
-    Interpreter {
-        name: "jq",
-        code: &[],
-        takes: &[
-            ("--arg", 2),
-            ("--argjson", 2),
-            ("--slurpfile", 2),
-            ("--rawfile", 2),
-            ("--indent", 1),
-            ("-f", 1),
-            ("--from-file", 1),
-            ("-L", 1),
+        data: &[
+            ("--database", 1),
+            ("--host", 1),
+            ("--port", 1),
+            ("--user", 1),
+            ("-D", 1),
+            ("-P", 1),
+            ("-h", 1),
+            ("-u", 1),
         ],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
+        loads: &["--defaults-extra-file", "--defaults-file", "--init-command", "--pager", "--plugin-dir"],
+        operands: Operands::Database,
+        ..files(
+            name,
+            &["--execute", "-e"],
+            "SQL has no safe way to insert a value here: use a program that binds parameters",
+        )
+    }
+}
+
+const fn mongo(name: &'static str) -> Interpreter {
+    Interpreter {
+        operands: Operands::Database,
+        ..files(name, &["--eval"], "use a program that binds parameters")
+    }
+}
+
+pub(super) const INTERPRETERS: &[Interpreter] = &[
+    python("python"),
+    python("pypy"),
+    Interpreter {
+        loads: &["-I", "-M", "-m"],
+        ..files("perl", &["-E", "-e"], "read it from `@ARGV`: `perl -e '…' -- {{ … }}`")
+    },
+    Interpreter {
+        loads: &["-I", "-r"],
+        ..files("ruby", &["-e"], "read it from `ARGV`: `ruby -e '…' -- {{ … }}`")
+    },
+    Interpreter {
+        data: &[
+            ("--max-old-space-size", 1),
+            ("--stack-trace-limit", 1),
+            ("--test-concurrency", 1),
+            ("--test-name-pattern", 1),
+            ("--test-shard", 1),
+            ("--test-skip-pattern", 1),
+            ("--test-timeout", 1),
+            ("--title", 1),
+        ],
+        loads: &[
+            "--conditions",
+            "--env-file",
+            "--env-file-if-exists",
+            "--experimental-loader",
+            "--import",
+            "--loader",
+            "--require",
+            "-C",
+            "-r",
+        ],
+        interactive: &["--interactive", "-i"],
+        ..files(
+            "node",
+            &["--eval", "--print", "-e", "-p"],
+            "read it from `process.argv`: `node -e '…' -- {{ … }}`",
+        )
+    },
+    Interpreter {
+        loads: &["--config", "--cwd", "--env-file", "--import", "--preload", "--require", "-c", "-r"],
+        subcommands: &["run", "test", "x"],
+        ..files("bun", &["--eval", "--print", "-e", "-p"], "read it from `process.argv`")
+    },
+    Interpreter {
+        loads: &["--cert", "--config", "--env-file", "--import", "--import-map", "--preload", "-c"],
+        subcommands: &["bench", "check", "compile", "install", "repl", "run", "serve", "test"],
+        permutes: false,
+        ..files("deno", &["eval", "--eval"], "read it from `Deno.args`")
+    },
+    Interpreter {
+        files: &["--file", "-f"],
+        loads: &["--define", "--php-ini", "--zend-extension", "-c", "-d", "-z"],
+        interactive: &["-a"],
+        ..files("php", &["-B", "-E", "-R", "-r"], "read it from `$argv`: `php -r '…' -- {{ … }}`")
+    },
+    Interpreter { loads: &["-l"], interactive: &["-i"], ..files("lua", &["-e"], "read it from `arg`") },
+    Interpreter {
+        loads: &["-j", "-l"],
+        interactive: &["-i"],
+        ..files("luajit", &["-e"], "read it from `arg`")
+    },
+    Interpreter { data: &[("-l", 1)], ..files("osascript", &["-e"], "read it from the arguments of `run`") },
+    awk("awk"),
+    awk("gawk"),
+    awk("mawk"),
+    awk("nawk"),
+    awk("goawk"),
+    sed("sed"),
+    sed("gsed"),
+    Interpreter {
+        files: &["--from-file", "-f"],
+        data: &[("--arg", 2), ("--argjson", 2), ("--indent", 1), ("--rawfile", 2), ("--slurpfile", 2)],
+        loads: &["--library-path", "-L"],
         operands: Operands::CodeThenFiles,
         permutes: false,
-        instead: "give it a name: `jq --arg name {{ … }} '…'`",
+        ..files("jq", &[], "give it a name: `jq --arg name {{ … }} '…'`")
     },
     Interpreter {
-        name: "dc",
-        code: &["-e", "--expression"],
-        takes: &[("-f", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "pass a number with `-e` literally; `dc` runs commands",
+        files: &["--file", "-f"],
+        ..files("dc", &["--expression", "-e"], "pass a number with `-e` literally; `dc` runs commands")
     },
     Interpreter {
-        name: "duckdb",
-        code: &["-c", "-s"],
-        takes: &[],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
+        files: &["-f", "-init"],
         operands: Operands::DatabaseThenCode,
-        permutes: true,
-        instead: "read it with `getenv` or as a parameter",
+        ..files("duckdb", &["-c", "-cmd", "-s"], "read it with `getenv` or as a parameter")
     },
     Interpreter {
-        name: "elixir",
-        code: &["-e", "--eval"],
-        takes: &[],
-        loads: &["--require", "-r"],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `System.argv()`",
+        loads: &["--erl", "--require", "-S", "-pa", "-pr", "-pz", "-r"],
+        ..files("elixir", &["--eval", "--rpc-eval", "-e"], "read it from `System.argv()`")
+    },
+    Interpreter { files: &["-b", "-f"], ..files("expect", &["-c"], "read it from `$argv`") },
+    Interpreter {
+        loads: &["--classpath", "--configscript", "-cp"],
+        ..files("groovy", &["-e"], "read it from `args`")
     },
     Interpreter {
-        name: "expect",
-        code: &["-c"],
-        takes: &[("-f", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `$argv`",
-    },
-    Interpreter {
-        name: "groovy",
-        code: &["-e"],
-        takes: &[],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `args`",
-    },
-    Interpreter {
-        name: "julia",
-        code: &["-e", "-E"],
-        takes: &[],
-        loads: &["--load", "-L"],
+        loads: &["--load", "--project", "--sysimage", "-J", "-L"],
         interactive: &["-i"],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `ARGS`",
+        ..files("julia", &["--eval", "--print", "-E", "-e"], "read it from `ARGS`")
     },
+    mysql("mariadb"),
+    mongo("mongo"),
+    mongo("mongosh"),
+    mysql("mysql"),
     Interpreter {
-        name: "mariadb",
-        code: &["-e", "--execute"],
-        takes: &[("-u", 1), ("-h", 1), ("-P", 1), ("-D", 1)],
-        loads: &["--init-command", "--pager"],
-        interactive: &[],
-        subcommands: &[],
+        files: &["--file", "-f"],
+        data: &[
+            ("--dbname", 1),
+            ("--field-separator", 1),
+            ("--host", 1),
+            ("--port", 1),
+            ("--set", 1),
+            ("--username", 1),
+            ("--variable", 1),
+            ("-F", 1),
+            ("-U", 1),
+            ("-d", 1),
+            ("-h", 1),
+            ("-p", 1),
+            ("-v", 1),
+        ],
+        loads: &["--log-file", "--output", "-L", "-o"],
         operands: Operands::Database,
-        permutes: true,
-        instead: "SQL has no safe way to insert a value here: use a program that binds parameters",
+        ..files(
+            "psql",
+            &["--command", "-c"],
+            "bind it: `psql -v name={{ … }} -f query.sql`, where the file has `:'name'`",
+        )
     },
     Interpreter {
-        name: "mongo",
-        code: &["--eval"],
-        takes: &[],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::Database,
-        permutes: true,
-        instead: "use a program that binds parameters",
+        files: &["-File", "-f"],
+        loads: &["-ConfigurationFile", "-PSConsoleFile", "-SettingsFile", "-WorkingDirectory", "-wd"],
+        ..files(
+            "pwsh",
+            &["-Command", "-CommandWithArgs", "-EncodedCommand", "-c", "-cwa", "-e", "-ec"],
+            "read it from `$args`",
+        )
     },
     Interpreter {
-        name: "mongosh",
-        code: &["--eval"],
-        takes: &[],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::Database,
-        permutes: true,
-        instead: "use a program that binds parameters",
-    },
-    Interpreter {
-        name: "mysql",
-        code: &["-e", "--execute"],
-        takes: &[("-u", 1), ("-h", 1), ("-P", 1), ("-D", 1)],
-        loads: &["--init-command", "--pager"],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::Database,
-        permutes: true,
-        instead: "SQL has no safe way to insert a value here: use a program that binds parameters",
-    },
-    Interpreter {
-        name: "psql",
-        code: &["-c", "--command"],
-        takes: &[("-v", 1), ("-d", 1), ("-h", 1), ("-p", 1), ("-U", 1), ("-f", 1), ("--file", 1)],
-        loads: &["--output", "-o"],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::Database,
-        permutes: true,
-        instead: "bind it: `psql -v name={{ … }} -f query.sql`, where the file has `:'name'`",
-    },
-    Interpreter {
-        name: "pwsh",
-        code: &["-c", "-Command", "-EncodedCommand"],
-        takes: &[("-File", 1), ("-f", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `$args`",
-    },
-    Interpreter {
-        name: "sqlite3",
-        code: &["-cmd"],
-        takes: &[("-init", 1), ("-separator", 1)],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
+        files: &["-init"],
+        data: &[("-newline", 1), ("-nullvalue", 1), ("-separator", 1)],
         operands: Operands::DatabaseThenCode,
-        permutes: true,
-        instead: "use a program that binds parameters",
+        ..files("sqlite3", &["-cmd"], "use a program that binds parameters")
     },
+    files("tclsh", &["-c"], "read it from `$argv`"),
+    files("wish", &["-c"], "read it from `$argv`"),
     Interpreter {
-        name: "tclsh",
-        code: &["-c"],
-        takes: &[],
-        loads: &[],
-        interactive: &[],
-        subcommands: &[],
-        operands: Operands::FileThenArguments,
-        permutes: true,
-        instead: "read it from `$argv`",
+        operands: Operands::Files,
+        ..files("m4", &[], "`m4` runs commands: replace in the template (`{{ text | replace('a', 'b') }}`)")
     },
+    Interpreter { files: &["--file", "-f"], ..other("R", &["-e"]) },
+    other("Rscript", &["-e"]),
+    other("bpython", &["-c"]),
+    other("clisp", &["-x"]),
+    other("clojure", &["--eval", "-e"]),
+    Interpreter { loads: &["-config", "-pa", "-pz"], ..other("erl", &["-eval", "-run", "-s"]) },
+    other("ghc", &["-e"]),
+    other("ghci", &["-e"]),
+    other("gnuplot", &["-e"]),
+    other("guile", &["-c", "-e"]),
+    other("iex", &["--eval", "-e"]),
+    other("ipython", &["-c"]),
+    other("irb", &["-e"]),
+    Interpreter { loads: &["--startup"], ..other("jshell", &["--execution"]) },
+    other("kotlin", &["-e"]),
+    other("nu", &["--commands", "-c"]),
+    other("ocaml", &["-e"]),
+    other("octave", &["--eval"]),
+    other("racket", &["--eval", "-e"]),
+    other("raku", &["-e"]),
+    other("runghc", &["-e"]),
+    other("sbcl", &["--eval", "--load"]),
+    other("scala", &["-e"]),
+    other("swift", &["-e"]),
+    other("ts-node", &["--eval", "--print", "-e", "-p"]),
+    other("tsx", &["--eval", "--print", "-e", "-p"]),
+    other("xonsh", &["-c"]),
+    other("zx", &["--eval", "-e"]),
+];
+
+/// Long options of interpreters that have no argument, so that the word behind them is an operand.
+pub(super) const FLAGS: &[&str] = &[
+    "--ascii-output",
+    "--bignum",
+    "--characters-as-bytes",
+    "--color-output",
+    "--compact-output",
+    "--csv",
+    "--debug",
+    "--echo-all",
+    "--echo-errors",
+    "--echo-queries",
+    "--enable-source-maps",
+    "--exit-status",
+    "--expanded",
+    "--follow-symlinks",
+    "--html",
+    "--in-place",
+    "--join-output",
+    "--jsonargs",
+    "--lint",
+    "--monochrome-output",
+    "--no-align",
+    "--no-password",
+    "--no-psqlrc",
+    "--non-decimal-data",
+    "--null-data",
+    "--null-input",
+    "--password",
+    "--posix",
+    "--quiet",
+    "--raw-input",
+    "--raw-output",
+    "--re-interval",
+    "--regexp-extended",
+    "--sandbox",
+    "--separate",
+    "--seq",
+    "--silent",
+    "--single-transaction",
+    "--slurp",
+    "--sort-keys",
+    "--stream",
+    "--tab",
+    "--traditional",
+    "--tuples-only",
+    "--unbuffered",
+    "--zero-terminated",
 ];
 
 pub(super) fn interpreter(program: &str) -> Option<&'static Interpreter> {
@@ -384,7 +361,7 @@ pub(super) fn interpreter(program: &str) -> Option<&'static Interpreter> {
 
 #[cfg(test)]
 mod unit_tests {
-    use super::{INTERPRETERS, interpreter};
+    use super::{FLAGS, INTERPRETERS, interpreter};
 
     #[test]
     fn names_are_unique() {
@@ -392,6 +369,7 @@ mod unit_tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), INTERPRETERS.len());
+        assert!(FLAGS.is_sorted_by(|one, next| one < next));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Programs that take code, or that run other programs: which of their words must not hold values.
 
-use super::interpreters::{Interpreter, Operands, interpreter};
+use super::interpreters::{FLAGS, Interpreter, Operands, interpreter};
 use super::tables::{
-    EVALUATORS, GIT_CODE_OPTIONS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS, PYTHON_RUNNERS,
-    SHELLS, is_harmless_setting, wrapper,
+    EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS, GIT_RUNNERS, GIT_STARTERS, GIT_SUBCOMMAND_CODE_OPTIONS,
+    GIT_TAKES, INPUT_EVALUATORS, PYTHON_HARMLESS, PYTHON_RUNNERS, SHELLS, UNCLUSTERED, is_harmless_setting,
+    wrapper,
 };
 use super::taint::GIVEN;
 use super::{
-    Checker, INPUT_NAMES, Input, is_input, is_input_name, is_option, is_unknown, only_tells, selects,
+    Checker, INPUT_NAMES, Input, abbreviates, is_input, is_input_name, is_option, is_unknown, only_tells,
+    selects,
 };
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::{UNKNOWN, Word};
@@ -55,7 +57,8 @@ impl Checker<'_> {
             }
             _ => {
                 let reads = |word: &Word| {
-                    is_input(word) || is_option(word) && joined_file(word).is_some_and(is_input_name)
+                    let file = ["-f", "--file"].iter().find_map(|option| joined_file(word, option));
+                    is_input(word) || is_option(word) && file.is_some_and(is_input_name)
                 };
                 if arguments.iter().any(reads) {
                     self.refuse_input(name, program, input);
@@ -88,9 +91,8 @@ impl Checker<'_> {
         arguments: &[Word],
         instead: Option<&str>,
     ) -> bool {
-        let mut found = false;
         if options.is_empty() {
-            return found;
+            return false;
         }
         let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
         for pair in arguments[..ends_options].windows(2) {
@@ -98,9 +100,24 @@ impl Checker<'_> {
                 self.refuse_behind_option(program, &pair[1..]);
             }
         }
+        self.written_option(program, options, arguments, instead)
+    }
+
+    /// The same for options that are written out.
+    fn written_option(
+        &mut self,
+        program: &str,
+        options: &[&str],
+        arguments: &[Word],
+        instead: Option<&str>,
+    ) -> bool {
+        let mut found = false;
         for (index, word) in arguments.iter().enumerate() {
             for option in options {
-                if !selects(&word.text, option) {
+                let is_single = option.len() == 2 && UNCLUSTERED.contains(&program);
+                let is_selected =
+                    if is_single { word.text.starts_with(option) } else { selects(&word.text, option) };
+                if !is_selected {
                     continue;
                 }
                 found = true;
@@ -125,8 +142,11 @@ impl Checker<'_> {
         let reads_no_code = arguments.first().is_some_and(only_tells);
         let input = if reads_no_code { Input::Literal } else { input };
         let instead = Some(interpreter.instead);
+        let is_python = matches!(interpreter.name, "python" | "pypy");
         let mut has_code = false;
         let mut operands = Vec::new();
+        // How many operands may be arguments of options, because an argument may be empty: `awk -F{{ … }} '…'`.
+        let mut shifts = 0;
         let mut ends_options = false;
         let mut index = 0;
         while let Some(word) = arguments.get(index) {
@@ -154,9 +174,13 @@ impl Checker<'_> {
                     arguments[index..].iter().for_each(|word| self.refuse_code(word, program, instead));
                 }
             }
+            if is_option(word) && self.taint.may_be_empty(word, word.text.get(2..).unwrap_or_default()) {
+                shifts += 1;
+            }
             if let Some(option) = interpreter.loads.iter().find(|option| is_given(&word.text, option)) {
                 self.refuse_code(word, program, None);
-                if word.text == *option {
+                let is_alone = word.text == *option || abbreviates(&word.text, option);
+                if is_alone && !word.text.contains('=') {
                     if let Some(module) = arguments.get(index) {
                         self.refuse_code(module, program, None);
                     }
@@ -164,17 +188,45 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            // `-vname={{ … }}`
-            let is_argument = |(option, _): &(&str, usize)| {
-                option.len() == 2 && !matches!(*option, "-f" | "-m") && word.text.starts_with(option)
+            // `-vname={{ … }}`, `--set=name={{ … }}`
+            let is_joined = |(option, _): &(&str, usize)| {
+                word.text
+                    .strip_prefix(option)
+                    .is_some_and(|rest| rest.starts_with('=') || option.len() == 2 && !rest.is_empty())
             };
-            if word.text.len() > 2 && interpreter.takes.iter().any(is_argument) {
+            if interpreter.data.iter().any(is_joined) {
                 continue;
             }
-            if word.text == "-init"
-                && let Some(file) = arguments.get(index)
-            {
-                self.program_file(name, program, file, input);
+            if let Some((_, count)) = interpreter.data.iter().find(|(option, _)| word.text == *option) {
+                let given = arguments.iter().skip(index).take(*count);
+                shifts += given.filter(|word| self.taint.may_be_absent(word)).count();
+                index += count;
+                continue;
+            }
+            if let Some(option) = interpreter.files.iter().find(|option| is_given(&word.text, option)) {
+                has_code |= *option != "-init";
+                match joined_file(word, option) {
+                    Some(file) => {
+                        let file = Word { text: file.to_owned(), ..word.clone() };
+                        self.program_file(name, program, &file, input);
+                    }
+                    None => {
+                        if let Some(file) = arguments.get(index) {
+                            self.program_file(name, program, file, input);
+                        }
+                        index += 1;
+                    }
+                }
+                continue;
+            }
+            if is_python && let Some(module) = module(word, arguments.get(index)) {
+                self.module(name, &module, &arguments[index..], input);
+                if word.text.ends_with('m') {
+                    index += 1;
+                }
+                has_code = true;
+                ends_options = true;
+                continue;
             }
             if interpreter.code.iter().any(|option| selects(&word.text, option)) {
                 has_code = true;
@@ -188,48 +240,17 @@ impl Checker<'_> {
                 ends_options |= interpreter.operands == Operands::FileThenArguments && !interpreter.permutes;
                 continue;
             }
-            if let Some((option, count)) = interpreter.takes.iter().find(|(option, _)| word.text == *option) {
-                if matches!(*option, "-f" | "--file" | "--from-file" | "-m") {
-                    has_code = true;
-                    if let Some(file) = arguments.get(index) {
-                        self.program_file(name, program, file, input);
-                        let runs_code = PYTHON_RUNNERS.contains(&file.text.as_str()) || is_unknown(file);
-                        if *option == "-m" && runs_code {
-                            arguments[index..]
-                                .iter()
-                                .for_each(|word| self.refuse_code(word, program, instead));
-                        }
-                    }
-                }
-                index += count;
-                continue;
-            }
             if is_option(word) && !word.text.starts_with(UNKNOWN) {
-                if let Some(file) = joined_file(word) {
-                    let is_file = interpreter.takes.iter().any(|(option, _)| {
-                        matches!(*option, "-f" | "--file" | "--from-file") && word.text.starts_with(option)
-                    });
-                    if is_file {
-                        has_code = true;
-                        let file = Word { text: file.to_owned(), ..word.clone() };
-                        self.program_file(name, program, &file, input);
-                    }
-                }
-                if word.text.starts_with("-m")
-                    && PYTHON_RUNNERS.contains(&&word.text[2..])
-                    && interpreter.takes.iter().any(|(option, _)| *option == "-m")
+                // The option is none of those that take data.
+                self.refuse_code(word, program, instead);
+                let may_have_argument = word.text.starts_with("--") && !word.text.contains('=');
+                if may_have_argument
+                    && !FLAGS.contains(&word.text.as_str())
+                    && let Some(next) = arguments.get(index).filter(|next| !is_option(next))
                 {
-                    arguments[index..].iter().for_each(|word| self.refuse_code(word, program, instead));
-                }
-                // A value that is joined to short options may be one with code: `-{{ … }}`.
-                let is_short = !word.text.starts_with("--");
-                let is_argument = interpreter
-                    .takes
-                    .iter()
-                    .any(|(option, _)| option.len() == 2 && word.literal_prefix().starts_with(option));
-                let is_name = word.literal_prefix().trim_start_matches('-').is_empty();
-                if is_short && !is_argument || is_name {
-                    self.refuse_code(word, program, instead);
+                    let message = format!("`{program}` could take the value for the argument of an option");
+                    let help = format!("write `--` before it, or: {}", interpreter.instead);
+                    self.refuse_tainted(next, ShellErrorKind::Program, &message, Some(&help));
                 }
                 continue;
             }
@@ -248,20 +269,35 @@ impl Checker<'_> {
             }
         }
         match interpreter.operands {
-            Operands::CodeThenFiles => match operands.first() {
-                Some(code) if !has_code => self.refuse_code(code, program, instead),
-                Some(_) | None => {}
-            },
-            Operands::FileThenArguments => match operands.first() {
-                _ if has_code => {}
-                None => self.refuse_input(name, program, input),
-                Some(file) if is_input(file) || file.may_vanish => self.refuse_input(name, program, input),
-                // `data:text/javascript,…` is code, too.
-                Some(file) if file.substitutes || file.text.starts_with("data:") => {
-                    self.refuse_code(file, program, instead)
+            Operands::CodeThenFiles if has_code => {}
+            Operands::CodeThenFiles => {
+                operands.iter().take(shifts + 1).for_each(|code| self.refuse_code(code, program, instead));
+            }
+            Operands::FileThenArguments if has_code => {}
+            Operands::FileThenArguments => {
+                if operands.len() <= shifts {
+                    self.refuse_input(name, program, input);
                 }
-                Some(_) => {}
-            },
+                for (at, file) in operands.iter().take(shifts + 1).enumerate() {
+                    if is_input(file) || file.may_vanish {
+                        self.refuse_input(name, program, input);
+                    // `data:text/javascript,…` is code, too.
+                    } else if at > 0 && self.begins_tainted(file)
+                        || file.substitutes
+                        || file.text.starts_with("data:")
+                    {
+                        self.refuse_code(file, program, instead);
+                    }
+                }
+            }
+            Operands::Files => {
+                for file in &operands {
+                    self.program_file(name, program, file, input);
+                }
+                if operands.len() <= shifts {
+                    self.refuse_input(name, program, input);
+                }
+            }
             Operands::DatabaseThenCode => {
                 for code in operands.iter().skip(1) {
                     self.refuse_code(code, program, instead);
@@ -269,12 +305,12 @@ impl Checker<'_> {
                         self.refuse_input(name, program, input);
                     }
                 }
-                if !has_code && operands.len() < 2 {
+                if !has_code && operands.len() < 2 + shifts {
                     self.refuse_input(name, program, input);
                 }
             }
             Operands::Database => {
-                if !has_code {
+                if !has_code || shifts > 0 {
                     self.refuse_input(name, program, input);
                 }
             }
@@ -333,19 +369,41 @@ impl Checker<'_> {
         }
     }
 
-    /// `find … -exec COMMAND`.
+    /// `find … -exec COMMAND`. What stands for `{}` is a value where a value chose the files. Within other text it is
+    /// code wherever that text is, so there it counts in every script that holds values.
     pub(super) fn find(&mut self, arguments: &[Word], input: Input) {
-        let mut rest = arguments;
         let begins = |word: &Word| {
             matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
                 || self.taint.may_be_option(word)
         };
         let places: Vec<bool> = arguments.iter().map(begins).collect();
+        let reads_names = arguments.iter().any(|word| word.text.starts_with("-files0"));
+        let mut is_command = false;
+        let mut is_chosen = reads_names && input == Input::Anything;
+        for (word, begins) in arguments.iter().zip(&places) {
+            is_command = (is_command || *begins) && !matches!(word.text.as_str(), ";" | "+");
+            is_chosen |= !is_command && self.is_tainted(word);
+        }
+        let may_hold_values = is_chosen
+            || !self.value_spans.is_empty()
+            || input == Input::Anything
+            || self.taint.names().next().is_some();
+        let mut rest = arguments;
         while let Some(begin) = places[arguments.len() - rest.len()..].iter().position(|begins| *begins) {
             let command = &rest[begin + 1..];
             let end = command.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
             let end = end.unwrap_or(command.len());
-            self.run(&command[..end], input);
+            let mut words = command[..end].to_vec();
+            for at in 0..words.len() {
+                let is_argument = words[at].text == "{}" && (at == 0 || !is_option(&words[at - 1]));
+                if words[at].text.contains("{}") && may_hold_values && (is_chosen || !is_argument) {
+                    words[at].text = words[at].text.replace("{}", &UNKNOWN.to_string());
+                    words[at].names.push(GIVEN.to_owned());
+                    words[at].may_vanish |= reads_names;
+                    words[at].has_brace = false;
+                }
+            }
+            self.run(&words, input);
             rest = &command[end..];
         }
     }
@@ -389,8 +447,27 @@ impl Checker<'_> {
             rest.iter().for_each(|word| self.refuse_code(word, "git", INSTEAD));
         }
         let name = subcommand.text.as_str();
-        if let Some((_, options)) = GIT_SUBCOMMAND_CODE_OPTIONS.iter().find(|(known, _)| *known == name) {
-            self.script_option("git", options, rest, input);
+        match GIT_STARTERS.iter().find(|(known, _)| *known == name) {
+            Some((_, options)) => {
+                self.script_option("git", GIT_SUBCOMMAND_CODE_OPTIONS, rest, input);
+                self.script_option("git", options, rest, input);
+            }
+            // Whether another subcommand has such an option is not known.
+            None => {
+                self.written_option("git", GIT_SUBCOMMAND_CODE_OPTIONS, rest, None);
+            }
+        }
+        if GIT_RUNNERS.contains(&name) {
+            rest.iter().for_each(|word| self.refuse_code(word, "git", None));
+        }
+        let ends_options = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
+        for word in &rest[..ends_options] {
+            let (option, argument) = word.text.split_once('=').unwrap_or((&word.text, ""));
+            let is_data = !argument.is_empty() && GIT_DATA_OPTIONS.contains(&option);
+            if word.text.starts_with("--") && !is_data {
+                let help = "write it as the next word, behind an option that takes data, or behind `--`";
+                self.refuse_code(word, "git", Some(help));
+            }
         }
         let first = rest.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
         match (name, first) {
@@ -423,8 +500,20 @@ impl Checker<'_> {
         if is_input_name(&file.text) {
             self.refuse_input(name, program, input);
         }
-        if file.substitutes {
+        if file.substitutes || self.begins_tainted(file) {
             self.refuse_code(file, program, None);
+        }
+    }
+
+    /// `python3 -m MODULE`: some modules run their arguments, and a module that is not known may read code from its input.
+    fn module(&mut self, name: &Word, module: &str, arguments: &[Word], input: Input) {
+        let program = name.program().unwrap_or("python3");
+        if PYTHON_RUNNERS.contains(&module) || module.contains(UNKNOWN) {
+            arguments.iter().for_each(|word| self.refuse_code(word, program, None));
+        }
+        if !PYTHON_HARMLESS.contains(&module) {
+            let called = format!("{program} -m {module}").replace(UNKNOWN, "…");
+            self.refuse_input(name, &called, input);
         }
     }
 
@@ -548,18 +637,29 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a word is the option, alone or with its argument joined to it.
+/// Whether a word is the option, alone, abbreviated, or with its argument joined to it.
 fn is_given(text: &str, option: &str) -> bool {
-    match text.strip_prefix(option) {
-        Some(rest) => rest.is_empty() || rest.starts_with('=') || !option.starts_with("--"),
-        None => false,
+    if option.starts_with("--") {
+        return selects(text, option);
     }
+    text.starts_with(option) || abbreviates(text, option)
 }
 
 /// The file in `-fFILE` and `--file=FILE`.
-fn joined_file(word: &Word) -> Option<&str> {
-    if word.text.starts_with("--") {
-        return word.text.split_once('=').map(|(_, file)| file);
+fn joined_file<'a>(word: &'a Word, option: &str) -> Option<&'a str> {
+    if option.len() > 2 {
+        let (_, file) = word.text.split_once('=')?;
+        return Some(file);
     }
-    word.text.strip_prefix("-f")
+    word.text.strip_prefix(option).filter(|file| !file.is_empty())
+}
+
+/// The module in `-m MODULE`, `-mMODULE` and `-um MODULE`.
+fn module(word: &Word, next: Option<&Word>) -> Option<String> {
+    let cluster = word.text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'))?;
+    let at = cluster.find('m').filter(|at| cluster[..*at].chars().all(|c| !matches!(c, 'c' | 'W' | 'X')))?;
+    Some(match &cluster[at + 1..] {
+        "" => next.map(|word| word.text.clone()).unwrap_or_default(),
+        joined => joined.to_owned(),
+    })
 }

@@ -45,9 +45,12 @@ pub(super) const EVALUATORS: &[&str] = &[
 /// Those of them that read code from their input.
 pub(super) const INPUT_EVALUATORS: &[&str] = &["at", "batch", "crontab", "parallel", "sem"];
 
+/// Programs that start a shell, which reads their input, unless an option gives them a command.
+pub(super) const SHELL_STARTERS: &[&str] = &["login", "newgrp", "nix-shell", "script", "sg"];
+
 /// Editors and clients whose commands, which they read from their input, can start programs.
 pub(super) const COMMAND_READERS: &[&str] =
-    &["ed", "ex", "ftp", "gdb", "nvim", "red", "sftp", "vi", "view", "vim", "vimdiff"];
+    &["ed", "ex", "ftp", "gdb", "lftp", "lldb", "nvim", "red", "sftp", "vi", "view", "vim", "vimdiff"];
 
 /// Commands to which a word `+…` is a command of their own.
 pub(super) const PLUS_COMMANDS: &[&str] =
@@ -85,9 +88,56 @@ pub(super) const NAMERS: &[&str] = &[
     "wait",
 ];
 
-/// Modules of Python that run the code in their arguments.
-pub(super) const PYTHON_RUNNERS: &[&str] =
-    &["cProfile", "code", "pdb", "profile", "runpy", "timeit", "trace"];
+/// Modules of Python that run the code in their arguments, or the file that one of them names.
+pub(super) const PYTHON_RUNNERS: &[&str] = &[
+    "IPython", "cProfile", "code", "coverage", "debugpy", "doctest", "idlelib", "ipdb", "pdb", "profile",
+    "pudb", "runpy", "timeit", "trace",
+];
+
+/// Modules of Python that read no code from their input. Any other module may: it is a program that is not known.
+pub(super) const PYTHON_HARMLESS: &[&str] = &[
+    "ast",
+    "base64",
+    "black",
+    "build",
+    "calendar",
+    "compileall",
+    "dis",
+    "ensurepip",
+    "flake8",
+    "gzip",
+    "http.server",
+    "isort",
+    "json",
+    "json.tool",
+    "mimetypes",
+    "mkdocs",
+    "mypy",
+    "pip",
+    "pipx",
+    "platform",
+    "poetry",
+    "py_compile",
+    "pylint",
+    "pyright",
+    "pytest",
+    "ruff",
+    "site",
+    "sphinx",
+    "sysconfig",
+    "tabnanny",
+    "tarfile",
+    "tokenize",
+    "tox",
+    "twine",
+    "unittest",
+    "uuid",
+    "uv",
+    "venv",
+    "virtualenv",
+    "yamllint",
+    "zipfile",
+];
 
 /// Settings of git whose value starts no program. A pattern ends with `*`.
 pub(super) const GIT_HARMLESS: &[&str] = &[
@@ -136,13 +186,12 @@ pub(super) struct Wrapper {
     pub(super) is_container: bool,
 }
 
-/// What is known of the options of a wrapper.
+/// Where the options of a wrapper end. A long option that is not in `takes` may have an argument, so the word behind it
+/// may be the command, or may not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WrapperOptions {
-    /// An option that is not in `takes` has no argument.
-    Known,
-    /// A long option that is not in `takes` may have an argument, so the word behind it may be the command, or may not.
-    Open,
+    /// At the command.
+    EndedByCommand,
     /// The command begins directly behind `--`.
     EndedByDashes,
 }
@@ -155,14 +204,10 @@ const fn plain(name: &'static str, takes: &'static [&'static str]) -> Wrapper {
         code: &[],
         operands: (0, 0),
         assigns: false,
-        options: WrapperOptions::Known,
+        options: WrapperOptions::EndedByCommand,
         starts_shell: false,
         is_container: false,
     }
-}
-
-const fn open(name: &'static str, takes: &'static [&'static str]) -> Wrapper {
-    Wrapper { options: WrapperOptions::Open, ..plain(name, takes) }
 }
 
 const fn container(name: &'static str) -> Wrapper {
@@ -174,7 +219,7 @@ const fn runner(
     subcommands: &'static [&'static str],
     takes: &'static [&'static str],
 ) -> Wrapper {
-    Wrapper { subcommands, ..open(name, takes) }
+    Wrapper { subcommands, ..plain(name, takes) }
 }
 
 const fn shell(wrapper: Wrapper) -> Wrapper {
@@ -246,34 +291,38 @@ const KUBECTL_TAKES: &[&str] = &[
 pub(super) const WRAPPERS: &[Wrapper] = &[
     plain("builtin", &[]),
     runner("bundle", &["exec"], &[]),
-    open("bunx", &[]),
+    plain("bunx", &[]),
     plain("busybox", &[]),
-    Wrapper { operands: (0, usize::MAX), ..open("bwrap", &[]) },
+    Wrapper { operands: (0, usize::MAX), ..plain("bwrap", &[]) },
     plain("catchsegv", &[]),
-    shell(Wrapper { operands: (1, 1), ..open("chroot", &[]) }),
+    shell(Wrapper { operands: (1, 1), ..plain("chroot", &[]) }),
     Wrapper { operands: (0, 1), ..plain("chrt", &["-D", "-P", "-T", "-p"]) },
+    Wrapper { code: &["--toolchain", "-C", "-P"], ..runner("cmake", &["env", "time"], &[]) },
     plain("command", &[]),
     runner("conda", &["run"], &["--name", "--prefix", "-n", "-p"]),
     plain("coproc", &[]),
-    Wrapper { ..open("dbus-run-session", &["--config-file", "--dbus-daemon"]) },
-    shell(plain("doas", &["-C", "-u"])),
+    Wrapper { ..plain("dbus-run-session", &["--config-file", "--dbus-daemon"]) },
+    shell(plain("doas", &["-C", "-a", "-u"])),
     Wrapper {
         subcommands: &["create", "exec", "run"],
         operands: (1, 1),
         takes: CONTAINER_TAKES,
-        options: WrapperOptions::Open,
         ..container("docker")
     },
     Wrapper {
         code: &["-S", "--split-string"],
         assigns: true,
-        ..plain("env", &["-C", "-u", "--chdir", "--unset"])
+        ..plain("env", &["--argv0", "--chdir", "--unset", "-C", "-a", "-u"])
     },
     plain("exec", &["-a"]),
-    shell(open("fakechroot", &[])),
-    shell(open("fakeroot", &["--faked", "--lib", "-b", "-f", "-i", "-l", "-s"])),
-    shell(open("firejail", &[])),
-    Wrapper { code: &["-c", "--command"], operands: (1, 1), ..plain("flock", &["-E", "-w", "--timeout"]) },
+    shell(plain("fakechroot", &[])),
+    shell(plain("fakeroot", &["--faked", "--lib", "-b", "-f", "-i", "-l", "-s"])),
+    shell(plain("firejail", &[])),
+    Wrapper {
+        code: &["-c", "--command"],
+        operands: (1, 1),
+        ..plain("flock", &["--conflict-exit-code", "--timeout", "--wait", "-E", "-w"])
+    },
     Wrapper {
         code: &[
             "--command",
@@ -293,53 +342,63 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { operands: (1, 1), ..plain("gosu", &[]) },
     runner("hatch", &["run"], &["-e"]),
-    shell(open("i386", &[])),
-    plain("ionice", &["-c", "-n", "-p"]),
+    shell(plain("i386", &[])),
+    plain("ionice", &["--class", "--classdata", "--pid", "-P", "-c", "-n", "-p", "-u"]),
     Wrapper {
+        code: &["--kubeconfig"],
         subcommands: &["debug", "exec", "run"],
         operands: (1, 1),
         takes: KUBECTL_TAKES,
         options: WrapperOptions::EndedByDashes,
         ..container("kubectl")
     },
-    shell(open("linux32", &[])),
-    shell(open("linux64", &[])),
-    plain("ltrace", &["-e", "-o", "-p"]),
-    plain("nice", &["-n"]),
+    shell(plain("linux32", &[])),
+    shell(plain("linux64", &[])),
+    plain("ltrace", &["-A", "-D", "-F", "-a", "-e", "-l", "-n", "-o", "-p", "-s", "-u", "-w", "-x"]),
+    plain("nice", &["--adjustment", "-n"]),
     plain("nohup", &[]),
-    Wrapper { code: &["--call", "-c"], ..runner("npm", &["exec", "x"], &["--package", "--workspace", "-w"]) },
-    Wrapper { code: &["--call", "-c"], ..open("npx", &["--package", "--workspace", "-p", "-w"]) },
-    shell(open("nsenter", &["--setgid", "--setuid", "--target", "-G", "-N", "-S", "-t"])),
-    open("numactl", &["-C", "-N", "-m", "-p"]),
+    Wrapper {
+        code: &["--call", "--node-options", "--script-shell", "-c"],
+        ..runner("npm", &["exec", "x"], &["--package", "--workspace", "-w"])
+    },
+    Wrapper { code: &["--call", "-c"], ..plain("npx", &["--package", "--workspace", "-p", "-w"]) },
+    shell(plain("nsenter", &["--setgid", "--setuid", "--target", "-G", "-N", "-S", "-t"])),
+    plain("numactl", &["-C", "-N", "-m", "-p"]),
     runner("pdm", &["run"], &[]),
     runner("pipenv", &["run"], &[]),
     runner("pipx", &["run"], &["--spec"]),
-    shell(open("pkexec", &["--user", "-u"])),
-    Wrapper { code: &["--shell-mode", "-c"], ..runner("pnpm", &["dlx", "exec"], &["--filter"]) },
+    shell(plain("pkexec", &["--user", "-u"])),
+    Wrapper {
+        code: &["--node-options", "--script-shell", "--shell-mode", "-c"],
+        ..runner("pnpm", &["dlx", "exec"], &["--filter"])
+    },
     Wrapper {
         subcommands: &["create", "exec", "run"],
         operands: (1, 1),
         takes: CONTAINER_TAKES,
-        options: WrapperOptions::Open,
         ..container("podman")
     },
     runner("poetry", &["run"], &["--directory", "-C"]),
-    open("prlimit", &["--pid", "-p"]),
-    shell(open("proot", &["-R", "-S", "-b", "-i", "-m", "-q", "-r", "-v", "-w"])),
+    plain("prlimit", &["--pid", "-p"]),
+    shell(plain("proot", &["-R", "-S", "-b", "-i", "-m", "-q", "-r", "-v", "-w"])),
+    plain("rlwrap", &["-C", "-D", "-H", "-O", "-P", "-S", "-b", "-f", "-g", "-l", "-q", "-s", "-t", "-z"]),
     shell(Wrapper {
-        code: &["--command", "--session-command", "-c"],
+        code: &["--command", "--session-command", "--shell", "-c", "-s"],
         operands: (0, 1),
-        ..open("runuser", &["--group", "--shell", "--supp-group", "--user", "-G", "-g", "-s", "-u"])
+        ..plain("runuser", &["--group", "--shell", "--supp-group", "--user", "-G", "-g", "-s", "-u"])
     }),
     Wrapper { operands: (1, 1), ..runner("rustup", &["run"], &[]) },
-    shell(Wrapper { operands: (0, 1), ..open("setarch", &[]) }),
-    open("setpriv", &["--groups", "--regid", "--reuid"]),
+    shell(Wrapper { operands: (0, 1), ..plain("setarch", &[]) }),
+    plain("setpriv", &["--groups", "--regid", "--reuid"]),
     plain("setsid", &[]),
-    open("sshpass", &["-P", "-d", "-f", "-p"]),
-    plain("stdbuf", &["-e", "-i", "-o"]),
+    plain("sshpass", &["-P", "-d", "-f", "-p"]),
+    plain("stdbuf", &["--error", "--input", "--output", "-e", "-i", "-o"]),
     Wrapper {
-        code: &["--output", "-o"],
-        ..plain("strace", &["-E", "-P", "-a", "-b", "-e", "-o", "-p", "-s", "-u"])
+        code: &["--env", "--output", "-E", "-o"],
+        ..plain(
+            "strace",
+            &["-E", "-I", "-O", "-P", "-S", "-U", "-X", "-a", "-b", "-e", "-o", "-p", "-s", "-u"],
+        )
     },
     Wrapper { operands: (1, 1), ..plain("su-exec", &[]) },
     shell(Wrapper {
@@ -353,6 +412,8 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
                 "--group",
                 "--host",
                 "--prompt",
+                "--role",
+                "--type",
                 "--user",
                 "-C",
                 "-D",
@@ -362,42 +423,65 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
                 "-g",
                 "-h",
                 "-p",
+                "-r",
+                "-t",
                 "-u",
             ],
         )
     }),
-    shell(open(
-        "systemd-run",
-        &[
-            "--description",
-            "--gid",
-            "--host",
-            "--machine",
-            "--nice",
-            "--property",
-            "--setenv",
-            "--slice",
-            "--uid",
-            "--unit",
-            "--working-directory",
-            "-E",
-            "-H",
-            "-M",
-            "-p",
-            "-u",
-        ],
-    )),
-    Wrapper { operands: (1, 1), ..open("taskset", &[]) },
-    plain("time", &["-f", "-o"]),
+    shell(Wrapper {
+        code: &["--setenv", "-E"],
+        ..plain(
+            "systemd-run",
+            &[
+                "--description",
+                "--gid",
+                "--host",
+                "--machine",
+                "--nice",
+                "--property",
+                "--setenv",
+                "--slice",
+                "--uid",
+                "--unit",
+                "--working-directory",
+                "-E",
+                "-H",
+                "-M",
+                "-p",
+                "-u",
+            ],
+        )
+    }),
+    Wrapper { operands: (1, 1), ..plain("taskset", &[]) },
+    plain("time", &["--format", "--output", "-f", "-o"]),
     Wrapper { operands: (1, 1), ..plain("timeout", &["-k", "-s", "--kill-after", "--signal"]) },
     plain("unbuffer", &[]),
-    shell(open("unshare", &["--root", "--setgid", "--setuid", "--wd", "-G", "-R", "-S", "-w"])),
+    shell(plain("unshare", &["--root", "--setgid", "--setuid", "--wd", "-G", "-R", "-S", "-w"])),
     runner("uv", &["run"], &["--directory", "--extra", "--group", "--project", "--python", "--with", "-p"]),
-    open("uvx", &["--from", "--python", "--with", "-p"]),
-    open("valgrind", &[]),
-    shell(open("x86_64", &[])),
-    plain("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"]),
-    open(
+    plain("uvx", &["--from", "--python", "--with", "-p"]),
+    plain("valgrind", &[]),
+    shell(plain("x86_64", &[])),
+    plain(
+        "xargs",
+        &[
+            "--arg-file",
+            "--delimiter",
+            "--max-args",
+            "--max-chars",
+            "--max-procs",
+            "--process-slot-var",
+            "-E",
+            "-I",
+            "-L",
+            "-P",
+            "-a",
+            "-d",
+            "-n",
+            "-s",
+        ],
+    ),
+    plain(
         "xvfb-run",
         &["--auth-file", "--error-file", "--server-args", "--server-num", "-e", "-f", "-n", "-p", "-s", "-w"],
     ),
@@ -408,10 +492,27 @@ pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.name == program)
 }
 
-/// Other commands with options whose argument is given to a shell, or starts a program in another way.
+/// Other commands with options whose argument is given to a shell, starts a program in another way, or names code that is
+/// loaded.
 pub(super) const CODE_OPTIONS: &[(&str, &[&str])] = &[
-    ("Rscript", &["-e"]),
+    ("ag", &["--pager"]),
+    ("ansible", &["--args", "--extra-vars", "--module-path", "-M", "-a", "-e"]),
+    ("ansible-playbook", &["--extra-vars", "--module-path", "-M", "-e"]),
+    ("apt", &["--option", "-c", "-o"]),
+    ("apt-get", &["--config-file", "--option", "-c", "-o"]),
+    ("bat", &["--config-file", "--pager"]),
+    ("bazel", &["--bazelrc", "--run_under"]),
+    ("bsdtar", &["--use-compress-program"]),
+    ("c++", COMPILER_OPTIONS),
+    ("cargo", &["--config"]),
+    ("cc", COMPILER_OPTIONS),
+    ("chsh", &["--shell", "-s"]),
+    ("clang", COMPILER_OPTIONS),
+    ("clang++", COMPILER_OPTIONS),
     ("cpio", &["--rsh-command"]),
+    ("ctest", &["--script", "--script-new-process", "-S", "-SP"]),
+    ("curl", &["--config", "--engine", "-K"]),
+    ("delta", &["--pager"]),
     (
         "emacs",
         &[
@@ -429,59 +530,132 @@ pub(super) const CODE_OPTIONS: &[(&str, &[&str])] = &[
             "-x",
         ],
     ),
-    ("erl", &["-eval", "-run", "-s"]),
     ("ex", &["--cmd", "-S", "-c"]),
-    ("gcc", &["-wrapper"]),
+    ("fd", &["--exec", "--exec-batch", "-X", "-x"]),
+    ("fdfind", &["--exec", "--exec-batch", "-X", "-x"]),
+    ("g++", COMPILER_OPTIONS),
+    ("gcc", COMPILER_OPTIONS),
     ("go", &["--exec", "--toolexec", "--vettool", "-exec", "-toolexec", "-vettool"]),
+    (
+        "gpg",
+        &[
+            "--agent-program",
+            "--dirmngr-program",
+            "--exec-path",
+            "--homedir",
+            "--keyboxd-program",
+            "--options",
+            "--photo-viewer",
+        ],
+    ),
+    ("gradle", &["--init-script", "-I"]),
+    ("gtar", TAR_OPTIONS),
+    ("gvim", &["--cmd", "-S", "-c"]),
     ("install", &["--strip-program"]),
+    (
+        "java",
+        &[
+            "--class-path",
+            "--module-path",
+            "-agentlib",
+            "-agentpath",
+            "-classpath",
+            "-cp",
+            "-jar",
+            "-javaagent",
+        ],
+    ),
+    ("lftp", &["-c", "-e", "-f"]),
+    (
+        "lldb",
+        &["--one-line", "--one-line-before-file", "--source", "--source-before-file", "-O", "-S", "-o", "-s"],
+    ),
     ("man", &["--html", "--pager", "--preprocessor", "-H", "-P"]),
     ("nc", &["--exec", "--sh-exec", "-c", "-e"]),
     ("ncat", &["--exec", "--lua-exec", "--sh-exec", "-c", "-e"]),
     ("nix-shell", &["--command", "--run"]),
     ("nvim", &["--cmd", "-S", "-c"]),
+    ("openssl", &["-config", "-engine", "-pre", "-post", "-provider", "-provider-path"]),
+    ("pytest", &["--override-ini", "--plugin", "-c", "-p"]),
+    ("rg", &["--hostname-bin", "--pre"]),
     ("rsync", &["--remote-option", "--rsh", "--rsync-path", "-M", "-e"]),
+    ("rustc", &["--codegen", "-C", "-Z"]),
     ("scp", &["-D", "-F", "-S", "-o"]),
-    ("script", &["-c", "--command"]),
+    ("script", &["--command", "-c"]),
     ("sftp", &["-D", "-F", "-S", "-b", "-o"]),
     ("sg", &["-c"]),
     ("sort", &["--compress-program"]),
     ("split", &["--filter"]),
-    ("ssh-keygen", &["-D"]),
-    ("su", &["-c", "--command", "--session-command"]),
-    (
-        "tar",
-        &[
-            "--checkpoint-action",
-            "--info-script",
-            "--new-volume-script",
-            "--rmt-command",
-            "--rsh-command",
-            "--to-command",
-            "--use-compress-program",
-            "-F",
-            "-I",
-        ],
-    ),
+    ("ssh-add", &["-S", "-e", "-s"]),
+    ("ssh-keygen", &["-D", "-w"]),
+    ("su", &["--command", "--session-command", "--shell", "-c", "-s"]),
+    ("tar", TAR_OPTIONS),
+    ("useradd", &["--shell", "-s"]),
+    ("usermod", &["--shell", "-s"]),
     ("vi", &["--cmd", "-S", "-c"]),
     ("view", &["--cmd", "-S", "-c"]),
     ("vim", &["--cmd", "-S", "-c"]),
-    ("wget", &["--execute", "--use-askpass", "-e"]),
+    ("wget", &["--config", "--execute", "--use-askpass", "-e"]),
     ("zip", &["--unzip-command", "-TT"]),
 ];
 
+/// Programs whose short options are not joined to clusters: `-DCMAKE_C_FLAGS=…` is one option.
+pub(super) const UNCLUSTERED: &[&str] =
+    &["c++", "cc", "clang", "clang++", "cmake", "g++", "gcc", "go", "java", "openssl", "rustc"];
+
+const COMPILER_OPTIONS: &[&str] =
+    &["--specs", "-B", "-Xclang", "-fplugin", "-fuse-ld", "-load", "-specs", "-wrapper"];
+
+const TAR_OPTIONS: &[&str] = &[
+    "--checkpoint-action",
+    "--info-script",
+    "--new-volume-script",
+    "--rmt-command",
+    "--rsh-command",
+    "--to-command",
+    "--use-compress-program",
+    "-F",
+    "-I",
+];
+
 /// Options of `git` itself with an argument of their own, besides those with code.
-pub(super) const GIT_TAKES: &[&str] = &["--attr-source", "--git-dir", "--namespace", "--work-tree", "-C"];
+pub(super) const GIT_TAKES: &[&str] = &["--attr-source", "--namespace", "-C"];
 
 /// Options of `git` itself whose argument is configuration, which names programs in many places (`alias.x`, `core.pager`,
-/// `core.sshCommand`, `diff.external` …), or a directory with programs.
-pub(super) const GIT_CODE_OPTIONS: &[&str] = &["--config-env", "--exec-path", "-c"];
+/// `core.sshCommand`, `diff.external` …), or a directory with programs or with configuration.
+pub(super) const GIT_CODE_OPTIONS: &[&str] =
+    &["--config-env", "--exec-path", "--git-dir", "--work-tree", "-c"];
 
-/// The same for its subcommands.
-pub(super) const GIT_SUBCOMMAND_CODE_OPTIONS: &[(&str, &[&str])] = &[
-    ("archive", &["--exec"]),
-    ("clone", &["--config", "--upload-pack", "-c", "-u"]),
-    ("difftool", &["--extcmd", "-x"]),
-    ("fetch", &["--upload-pack"]),
+/// Options of subcommands whose argument starts a program, or names one, configuration or hooks.
+pub(super) const GIT_SUBCOMMAND_CODE_OPTIONS: &[&str] = &[
+    "--access-hook",
+    "--browser",
+    "--cc-cmd",
+    "--config",
+    "--exec",
+    "--extcmd",
+    "--gui-tool",
+    "--header-cmd",
+    "--httpd",
+    "--open-files-in-pager",
+    "--receive-pack",
+    "--sendmail-cmd",
+    "--smtp-server",
+    "--strategy",
+    "--template",
+    "--to-cmd",
+    "--tool",
+    "--upload-pack",
+];
+
+/// Subcommands that are known to have such options, with those that mean something else in other subcommands.
+pub(super) const GIT_STARTERS: &[(&str, &[&str])] = &[
+    ("archive", &[]),
+    ("clone", &["-c", "-u"]),
+    ("daemon", &[]),
+    ("difftool", &["-t", "-x"]),
+    ("fetch", &[]),
+    ("fetch-pack", &[]),
     (
         "filter-branch",
         &[
@@ -495,11 +669,119 @@ pub(super) const GIT_SUBCOMMAND_CODE_OPTIONS: &[(&str, &[&str])] = &[
             "--tree-filter",
         ],
     ),
-    ("grep", &["--open-files-in-pager", "-O"]),
-    ("ls-remote", &["--exec", "--upload-pack"]),
-    ("pull", &["--upload-pack"]),
-    ("push", &["--exec", "--receive-pack"]),
-    ("rebase", &["--exec", "-x"]),
+    (
+        "filter-repo",
+        &[
+            "--blob-callback",
+            "--commit-callback",
+            "--email-callback",
+            "--filename-callback",
+            "--message-callback",
+            "--name-callback",
+            "--refname-callback",
+            "--reset-callback",
+            "--tag-callback",
+        ],
+    ),
+    ("grep", &["-O"]),
+    ("instaweb", &["-b", "-d"]),
+    ("ls-remote", &[]),
+    ("merge", &["-s"]),
+    ("mergetool", &["-t"]),
+    ("pull", &["-s"]),
+    ("push", &[]),
+    ("rebase", &["-s", "-x"]),
+    ("send-email", &[]),
+    ("send-pack", &[]),
+];
+
+/// Subcommands all of whose operands are code, or name a program that is run.
+pub(super) const GIT_RUNNERS: &[&str] =
+    &["credential", "for-each-repo", "hook", "remote-ext", "remote-fd", "shell", "web--browse"];
+
+/// Long options of subcommands that take data after a `=`. A value in any other is refused: it may be code.
+pub(super) const GIT_DATA_OPTIONS: &[&str] = &[
+    "--abbrev",
+    "--after",
+    "--author",
+    "--before",
+    "--branch",
+    "--branches",
+    "--cc",
+    "--chain-reply-to",
+    "--cleanup",
+    "--color",
+    "--committer",
+    "--contains",
+    "--date",
+    "--deepen",
+    "--depth",
+    "--diff-filter",
+    "--encoding",
+    "--exclude",
+    "--file",
+    "--filter",
+    "--find-object",
+    "--fixup",
+    "--format",
+    "--from",
+    "--glob",
+    "--grep",
+    "--in-reply-to",
+    "--include",
+    "--initial-branch",
+    "--jobs",
+    "--local-user",
+    "--match",
+    "--max-age",
+    "--max-count",
+    "--max-depth",
+    "--max-parents",
+    "--merged",
+    "--message",
+    "--min-age",
+    "--min-parents",
+    "--no-contains",
+    "--no-merged",
+    "--notes",
+    "--onto",
+    "--origin",
+    "--orphan",
+    "--output",
+    "--pathspec-from-file",
+    "--points-at",
+    "--prefix",
+    "--pretty",
+    "--push-option",
+    "--reedit-message",
+    "--ref",
+    "--reference",
+    "--relative",
+    "--remote",
+    "--remotes",
+    "--reroll-count",
+    "--reuse-message",
+    "--server-option",
+    "--set-upstream-to",
+    "--shallow-exclude",
+    "--shallow-since",
+    "--since",
+    "--skip",
+    "--sort",
+    "--source",
+    "--squash",
+    "--start-number",
+    "--stat",
+    "--strategy-option",
+    "--subject",
+    "--subject-prefix",
+    "--tags",
+    "--to",
+    "--track",
+    "--trailer",
+    "--unified",
+    "--until",
+    "--word-diff-regex",
 ];
 
 /// Commands that assign, one `NAME=value` per argument.
@@ -508,9 +790,10 @@ pub(super) const ASSIGNERS: &[&str] = &["export", "local", "readonly"];
 #[cfg(test)]
 mod unit_tests {
     use super::{
-        ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, GIT_CODE_OPTIONS, GIT_HARMLESS,
-        GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS, NAMERS, NUMBERS, PLUS_COMMANDS,
-        PYTHON_RUNNERS, SHELLS, WRAPPERS,
+        ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS,
+        GIT_HARMLESS, GIT_RUNNERS, GIT_STARTERS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS,
+        NAMERS, NUMBERS, PLUS_COMMANDS, PYTHON_HARMLESS, PYTHON_RUNNERS, SHELL_STARTERS, SHELLS, UNCLUSTERED,
+        WRAPPERS,
     };
 
     #[test]
@@ -527,13 +810,19 @@ mod unit_tests {
             NUMBERS,
             NAMERS,
             PYTHON_RUNNERS,
+            PYTHON_HARMLESS,
+            SHELL_STARTERS,
+            UNCLUSTERED,
             GIT_HARMLESS,
+            GIT_SUBCOMMAND_CODE_OPTIONS,
+            GIT_RUNNERS,
+            GIT_DATA_OPTIONS,
         ] {
             assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
         }
         assert!(WRAPPERS.is_sorted_by(|a, b| a.name < b.name));
         assert!(CODE_OPTIONS.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(GIT_SUBCOMMAND_CODE_OPTIONS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(GIT_STARTERS.is_sorted_by(|a, b| a.0 < b.0));
         assert!(INPUT_EVALUATORS.iter().all(|name| EVALUATORS.contains(name)));
     }
 }

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::prints_environment;
 use super::tables::{ASSIGNERS, NAMERS, NUMBERS};
+use super::{NESTING_MAX, prints_environment};
 use crate::shell::VARIABLE_PREFIX;
-use crate::shell::scan::{Scanned, identifiers};
+use crate::shell::scan::{Scanned, identifiers, scan_text};
 use crate::shell::word::{Command, UNKNOWN, Word};
 
 /// Stands for the output of a `$(…)`, which may repeat what the command finds on its input.
@@ -29,6 +29,14 @@ struct Literals {
     is_open: bool,
 }
 
+/// What a word may be.
+#[derive(Default)]
+pub(super) struct Texts {
+    pub(super) texts: Vec<String>,
+    /// It is one of these texts.
+    pub(super) is_all: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Taint {
     names: BTreeSet<String>,
@@ -40,11 +48,20 @@ pub(super) struct Taint {
     literals: BTreeMap<String, Literals>,
     /// Commands of the script may read input that has values.
     pub(super) is_fed: bool,
+    /// Nothing is known, and nothing counts as an option or as empty.
+    is_unaware: bool,
 }
 
 impl Taint {
     /// `inherited` are variables that have values from outside; `@` stands for the parameters.
     pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
+        match with_traps(scanned) {
+            Some(scanned) => Taint::of_all(&scanned, is_fed, inherited),
+            None => Taint::of_all(scanned, is_fed, inherited),
+        }
+    }
+
+    fn of_all(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
         let has_values = is_fed || !inherited.is_empty() || !scanned.value_spans.is_empty();
         // What `printenv` prints is a value like the variable.
         let prints = has_values && scanned.commands.iter().any(prints_environment);
@@ -56,6 +73,9 @@ impl Taint {
         }
         let functions: BTreeSet<&str> = scanned.functions.iter().map(String::as_str).collect();
         taint.find_literals(scanned, &functions, inherited);
+        if has_values && are_called_from_elsewhere(scanned) {
+            taint.names.insert("@".to_owned());
+        }
         for _ in 0..PASSES_MAX {
             let before = taint.names.len();
             for flow in &scanned.flows {
@@ -99,6 +119,12 @@ impl Taint {
     /// variable nothing but other texts. A value is an option only where the script mixes it with literal ones: that a
     /// value which begins with `-` can be read as an option is documented.
     pub(super) fn may_be_option(&self, word: &Word) -> bool {
+        if self.is_unaware {
+            return false;
+        }
+        if word.may_be_several() && word.text.starts_with(['{', '-']) {
+            return true;
+        }
         let prefix = word.literal_prefix();
         let is_computed = prefix.len() < word.text.len() && (prefix.is_empty() || prefix.starts_with('-'));
         if !is_computed || word.text.contains(['/', '=']) {
@@ -119,20 +145,51 @@ impl Taint {
         !known.is_some_and(|known| !known.is_open && known.texts.iter().all(is_operand))
     }
 
-    /// The literal texts that a `$name` or `"$name"` may have, as far as the script assigns them.
-    pub(super) fn texts(&self, word: &Word) -> Vec<String> {
-        let texts = self.known(word).into_iter().flat_map(|known| &known.texts);
-        texts.filter(|text| !text.contains(UNKNOWN)).cloned().collect()
+    /// The literal texts that a `$name`, a `"$name"` or a `dir/$name` may have, as far as the script assigns them.
+    pub(super) fn texts(&self, word: &Word) -> Texts {
+        let Some(known) = self.known_within(word) else { return Texts::default() };
+        let placed = known.texts.iter().map(|text| word.text.replace(UNKNOWN, text));
+        let (texts, unknown): (Vec<String>, Vec<String>) = placed.partition(|text| !text.contains(UNKNOWN));
+        // The shell puts the names of files for a pattern in a variable without quotes.
+        let is_pattern = |text: &String| word.may_vanish && text.contains(['*', '?', '[']);
+        let is_all = !known.is_open
+            && !texts.is_empty()
+            && unknown.is_empty()
+            && !texts.iter().any(is_pattern)
+            && !self.is_tainted(word);
+        Texts { texts, is_all }
     }
 
-    /// What is known of the variable in `$name` and `"$name"`.
-    fn known(&self, word: &Word) -> Option<&Literals> {
+    /// Whether a text at the end of a word may be empty: it is nothing but expansions, which the script does not assign
+    /// literal texts alone.
+    pub(super) fn may_be_empty(&self, word: &Word, text: &str) -> bool {
+        if self.is_unaware {
+            return false;
+        }
+        let is_known = self
+            .known_within(word)
+            .is_some_and(|known| !known.is_open && known.texts.iter().all(|text| !text.trim().is_empty()));
+        !text.is_empty() && text.chars().all(|c| c == UNKNOWN) && (!is_known || self.is_tainted(word))
+    }
+
+    /// Whether a word may be no word at all: an expansion without quotes that may be empty.
+    pub(super) fn may_be_absent(&self, word: &Word) -> bool {
+        word.may_vanish && !word.quoted && self.may_be_empty(word, &word.text)
+    }
+
+    /// What is known of the only variable in a word.
+    fn known_within(&self, word: &Word) -> Option<&Literals> {
         match word.names.as_slice() {
-            [name] if !word.transforms && word.text.chars().all(|c| c == UNKNOWN) => {
+            [name] if !word.transforms && word.text.matches(UNKNOWN).count() == 1 => {
                 self.literals.get(if is_parameter(name) { "@" } else { name })
             }
             _ => None,
         }
+    }
+
+    /// What is known of the variable in `$name` and `"$name"`.
+    fn known(&self, word: &Word) -> Option<&Literals> {
+        self.known_within(word).filter(|_| word.text.chars().all(|c| c == UNKNOWN))
     }
 
     /// Gives the parameters literal texts besides their values.
@@ -146,7 +203,8 @@ impl Taint {
         for (name, word, text) in assignments(scanned) {
             let known = self.literals.entry(name.to_owned()).or_default();
             let is_appended = word.text.contains("+=");
-            known.is_open |= text.contains(UNKNOWN) || is_appended;
+            let is_expanded = word.may_be_files() || word.may_be_several();
+            known.is_open |= text.contains(UNKNOWN) || is_appended || is_expanded;
             known.texts.insert(text.to_owned());
         }
         let mut open: Vec<String> = inherited.to_vec();
@@ -249,6 +307,11 @@ impl Taint {
         Taint { names: variables.iter().cloned().collect(), ..Taint::default() }
     }
 
+    /// Knows of no variable at all, for a survey.
+    pub(super) fn unaware() -> Taint {
+        Taint { is_unaware: true, ..Taint::default() }
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -289,7 +352,9 @@ impl Taint {
                 self.names.extend(["DIRSTACK", "OLDPWD", "PWD"].map(str::to_owned));
             }
         }
-        let is_call = program == "set" || functions.contains(program);
+        // A name that is not known before the script runs may be that of a function.
+        let is_unknown = command.words.first().is_some_and(|word| word.program().is_none());
+        let is_call = program == "set" || functions.contains(program) || is_unknown && !functions.is_empty();
         if is_call && command.words.iter().skip(1).any(|word| self.is_tainted(word)) {
             self.names.insert("@".to_owned());
         }
@@ -298,6 +363,59 @@ impl Taint {
             self.names.extend(after.map(|word| word.text.clone()));
         }
     }
+}
+
+/// The script together with the actions of its traps, which run in the same shell and share its functions and variables.
+/// `None` when it has none.
+fn with_traps(scanned: &Scanned) -> Option<Scanned> {
+    let mut all: Option<Scanned> = None;
+    let mut actions: Vec<String> = scanned.commands.iter().filter_map(trap_action).collect();
+    let mut depth = 0;
+    while !actions.is_empty() && depth < NESTING_MAX {
+        let mut inner = Vec::new();
+        for action in actions {
+            let found = scan_text(&action, 0);
+            inner.extend(found.commands.iter().filter_map(trap_action));
+            let all = all.get_or_insert_with(|| scanned.for_taint());
+            all.commands.extend(found.commands);
+            all.names.extend(found.names);
+            all.flows.extend(found.flows);
+            all.computed.extend(found.computed);
+            all.functions.extend(found.functions);
+            all.feeds |= found.feeds;
+        }
+        actions = inner;
+        depth += 1;
+    }
+    all
+}
+
+/// The action of `trap ACTION SIGNAL…`. What stands for an expansion in it is no name.
+fn trap_action(command: &Command) -> Option<String> {
+    let (name, arguments) = command.words.split_first()?;
+    let action = arguments.iter().find(|word| !word.text.starts_with('-'))?;
+    (name.program() == Some("trap")).then(|| action.text.clone())
+}
+
+/// Whether functions of the script may be called by other commands than its own: by a shell that it starts, or for a
+/// command that is not found.
+fn are_called_from_elsewhere(scanned: &Scanned) -> bool {
+    let exports = |command: &Command| {
+        let program = command.words.first().and_then(Word::program).unwrap_or_default();
+        let has = |letter: char, sign: char| {
+            command.words.iter().skip(1).any(|word| {
+                word.text.starts_with(sign) && word.text.contains(letter) || word.text.contains(UNKNOWN)
+            })
+        };
+        match program {
+            "declare" | "export" | "typeset" => has('f', '-'),
+            "set" => has('a', '-') || command.words.iter().any(|word| word.text == "allexport"),
+            _ => false,
+        }
+    };
+    let is_handler = |name: &String| name.starts_with("command_not_found_handle");
+    !scanned.functions.is_empty()
+        && (scanned.functions.iter().any(is_handler) || scanned.commands.iter().any(exports))
 }
 
 fn is_parameter(name: &str) -> bool {

@@ -2,8 +2,10 @@
 
 use super::interpreters::interpreter;
 use super::tables::{CODE_OPTIONS, SHELLS, Wrapper, WrapperOptions, wrapper};
-use super::{Checker, Input, is_option, only_tells};
-use crate::shell::word::Word;
+use super::taint::Taint;
+use super::{Checker, Input, abbreviates, is_option, only_tells};
+use crate::shell::error::ShellErrorKind;
+use crate::shell::word::{UNKNOWN, Word};
 
 impl Checker<'_> {
     /// `env`, `sudo`, `xargs` and the like: the command begins behind their own options and operands.
@@ -15,6 +17,9 @@ impl Checker<'_> {
             return;
         }
         self.script_option(program, wrapper.code, arguments, input);
+        if wrapper.is_container {
+            self.container_variables(program, arguments);
+        }
         if program == "gdb" && !arguments.iter().any(|word| word.text.trim_start_matches('-') == "batch") {
             self.refuse_input(name, program, input);
         }
@@ -24,8 +29,7 @@ impl Checker<'_> {
             None if wrapper.subcommands.is_empty() && program != "gdb" => 0,
             None => return self.contained(wrapper, arguments, input),
         };
-        let may_be_option = |word: &Word| self.taint.may_be_option(word);
-        let places = places(wrapper, &arguments[behind..], &may_be_option);
+        let places = places(wrapper, &arguments[behind..], &self.taint);
         if program == "xargs" {
             for at in places {
                 self.xargs(&arguments[..at], &arguments[at..], input);
@@ -50,6 +54,22 @@ impl Checker<'_> {
         }
     }
 
+    /// `docker run -e {{ … }}`: the value would choose which variable is set.
+    fn container_variables(&mut self, program: &str, arguments: &[Word]) {
+        for (index, word) in arguments.iter().enumerate() {
+            let next = arguments.get(index + 1).filter(|_| matches!(word.text.as_str(), "-e" | "--env"));
+            let joined = word.text.strip_prefix("--env=").or_else(|| word.text.strip_prefix("-e"));
+            let names_it = next.is_some_and(|next| self.begins_tainted(next));
+            if names_it || joined.is_some_and(|rest| rest.starts_with(UNKNOWN)) {
+                let message = format!("`{program}` would set the variable that the value names");
+                let help = Some("write the name: `-e NAME={{ … }}`");
+                for word in [Some(word), next].into_iter().flatten() {
+                    self.refuse_tainted(word, ShellErrorKind::Program, &message, help);
+                }
+            }
+        }
+    }
+
     /// A program with many subcommands: which of its words is a command is not known, so each may be.
     fn contained(&mut self, wrapper: &Wrapper, arguments: &[Word], input: Input) {
         if !wrapper.is_container {
@@ -68,7 +88,7 @@ impl Checker<'_> {
 }
 
 /// Where the command of a wrapper may begin. There are several places where an option may or may not have an argument.
-fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -> bool) -> Vec<usize> {
+fn places(wrapper: &Wrapper, arguments: &[Word], taint: &Taint) -> Vec<usize> {
     let names_user = |word: &Word| word.text.starts_with("-u") || word.text.starts_with("--user");
     let (least, most) = match wrapper.name {
         "runuser" if arguments.iter().any(names_user) => (0, 0),
@@ -91,15 +111,16 @@ fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -
             continue;
         }
         if is_option(word) && !ends_options {
-            if wrapper.takes.contains(&word.text.as_str()) {
+            if takes_next(wrapper, &word.text) {
+                // `-u $user ls`: where the variable is empty, the next word is the argument.
+                may_be_argument = arguments.get(at).is_some_and(|next| taint.may_be_absent(next));
                 at += 1;
-                may_be_argument = false;
+            } else if taint.may_be_empty(word, joined(wrapper, &word.text)) {
+                // The same for `-u{{ … }} ls`.
+                may_be_argument = true;
             } else {
-                let is_joined = word.text.contains('=');
-                may_be_argument = wrapper.options != WrapperOptions::Known
-                    && word.text.starts_with("--")
-                    && !is_joined
-                    && !is_flag(word);
+                // A long option that is not known may have an argument, or none.
+                may_be_argument = word.text.starts_with("--") && !word.text.contains('=') && !is_flag(word);
             }
             continue;
         }
@@ -111,7 +132,7 @@ fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -
             found.push(at - 1);
         }
         // An expansion may be an option, with or without an argument, or an assignment.
-        let is_open = may_be_option(word) && (!ends_options || wrapper.assigns);
+        let is_open = taint.may_be_option(word) && (!ends_options || wrapper.assigns);
         if !may_be_argument && !is_open {
             low += 1;
         }
@@ -132,26 +153,66 @@ fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -
     found
 }
 
+/// Whether the argument of an option is the next word. Long options may be abbreviated, and the last letter of a cluster
+/// may take one: `sudo -nu root`.
+fn takes_next(wrapper: &Wrapper, text: &str) -> bool {
+    if wrapper.takes.contains(&text) {
+        return true;
+    }
+    if text.starts_with("--") {
+        return !text.contains('=')
+            && !FLAGS.contains(&text)
+            && wrapper.takes.iter().any(|option| option.starts_with("--") && abbreviates(text, option));
+    }
+    let letters = text.trim_start_matches('-');
+    let takes = |letter: char| wrapper.takes.iter().any(|option| *option == format!("-{letter}"));
+    letters.char_indices().find(|(_, letter)| takes(*letter)).is_some_and(|(at, _)| at + 1 == letters.len())
+}
+
+/// What is joined to a short option that takes an argument.
+fn joined<'a>(wrapper: &Wrapper, text: &'a str) -> &'a str {
+    let takes = |letter: char| wrapper.takes.iter().any(|option| *option == format!("-{letter}"));
+    let found = text.char_indices().skip(1).find(|(_, letter)| takes(*letter));
+    found.filter(|_| !text.starts_with("--")).map_or("", |(at, letter)| &text[at + letter.len_utf8()..])
+}
+
 /// Options that have no argument in any wrapper.
+const FLAGS: &[&str] = &[
+    "--background",
+    "--detach",
+    "--foreground",
+    "--frozen",
+    "--help",
+    "--ignore-environment",
+    "--init",
+    "--interactive",
+    "--locked",
+    "--login",
+    "--no-install",
+    "--no-run-if-empty",
+    "--non-interactive",
+    "--null",
+    "--pipe",
+    "--preserve-env",
+    "--preserve-status",
+    "--privileged",
+    "--pty",
+    "--quiet",
+    "--read-only",
+    "--rm",
+    "--scope",
+    "--shell",
+    "--tty",
+    "--user",
+    "--verbose",
+    "--version",
+    "--wait",
+    "--yes",
+];
+
 fn is_flag(word: &Word) -> bool {
-    matches!(
-        word.text.as_str(),
-        "--rm"
-            | "--init"
-            | "--detach"
-            | "--interactive"
-            | "--tty"
-            | "--privileged"
-            | "--read-only"
-            | "--yes"
-            | "--quiet"
-            | "--scope"
-            | "--pipe"
-            | "--pty"
-            | "--no-install"
-            | "--frozen"
-            | "--locked"
-    )
+    // `--user` has an argument in many wrappers, which name it in `takes`; in others it has none.
+    FLAGS.contains(&word.text.as_str())
 }
 
 fn is_interactive(arguments: &[Word]) -> bool {
@@ -207,7 +268,7 @@ fn within(words: &[Word]) -> Vec<&[Word]> {
         },
     };
     let arguments = &arguments[behind..];
-    places(wrapper, arguments, &|_| false).into_iter().map(|at| &arguments[at..]).collect()
+    places(wrapper, arguments, &Taint::unaware()).into_iter().map(|at| &arguments[at..]).collect()
 }
 
 /// The options of a program whose argument is a script for a shell.

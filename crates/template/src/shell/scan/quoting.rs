@@ -39,6 +39,8 @@ impl Scanner {
                 Symbol::Char('`') => self.backticks(&mut word),
                 Symbol::Char(c) => {
                     self.take();
+                    word.has_pattern |= matches!(c, '*' | '?' | '[');
+                    word.has_brace |= c == '{';
                     word.push(c);
                 }
             }
