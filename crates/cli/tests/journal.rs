@@ -42,7 +42,7 @@ fn refused(desk: &Desk, text: &str, says: &str) {
 #[test]
 fn an_exported_run_is_the_same_run_elsewhere() {
     let (desk, export) = exported();
-    assert_eq!((&export["format"], &export["version"]), (&json!("escrow.run"), &json!(1)));
+    assert_eq!((&export["format"], &export["version"]), (&json!("escrow.run"), &json!(2)));
     assert_eq!(desk.escrow(&["verify", "run.json"]).code, Some(0));
     let elsewhere = Desk::new();
     elsewhere.write("run.json", &desk.read("run.json"));
