@@ -318,3 +318,20 @@ fn the_result_is_data_and_goes_to_stdout() {
     assert!(listed.stdout.contains(&format!("would remove {}", runs[0])), "{}", listed.stdout);
     assert_eq!(listed.stderr, "");
 }
+
+#[test]
+fn a_shortened_export_is_noticed_also_when_it_is_made_to_look_old() {
+    let (desk, runs) = home();
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    let mut export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
+    let entries = export["entries"].as_array_mut().expect("a list");
+    entries.pop();
+    let hash = entries.last().expect("an entry")["hash"].clone();
+    (export["hash"], export["status"]) = (hash, "running".into());
+    desk.write("shorter.json", &export.to_string());
+    refused(&desk.escrow(&["verify", "shorter.json"]), "its `digest` is that of another document");
+    export["version"] = 1.into();
+    export.as_object_mut().expect("an object").remove("digest");
+    desk.write("older.json", &export.to_string());
+    refused(&desk.escrow(&["verify", "older.json"]), "digest");
+}
