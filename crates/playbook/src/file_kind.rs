@@ -59,8 +59,8 @@ fn kind_of(root: &Node) -> Option<(FileKind, Range<usize>)> {
 
 /// Whether the first of its steps is one of a chain. Other engines have steps too.
 fn has_step(root: &Node) -> bool {
-    let first = root.get("steps").and_then(|steps| steps.list()).and_then(<[_]>::first);
-    first.is_some_and(|first| first.entry("skill").is_some() || first.entry("action").is_some())
+    let Some(steps) = root.get("steps").and_then(|steps| steps.list()) else { return false };
+    steps.first().is_none_or(|first| first.entry("skill").is_some() || first.entry("action").is_some())
 }
 
 /// The problem of a file that is certainly something else than a show.

@@ -99,6 +99,7 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
         "memory needs no configuration; use checks of `type: memory`, and `memory.get(…)` in expressions",
     ),
     file("on", "put `on` on each check, or select checks with `--tags` or `--only`"),
+    file("on_init", "make it a check that the first ones name in `depends_on`"),
     file("tag_filter", "use the options `--tags` and `--exclude-tags`"),
     file("output", "use the options `--output` and `--report`"),
     file("tools", "run programs with checks of `type: command`"),

@@ -28,7 +28,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use error::{ShellError, ShellErrorKind};
-pub use rules::Dialect;
 
 use crate::Template;
 use crate::error::RenderError;
@@ -150,14 +149,14 @@ impl ShellScript {
 }
 
 /// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
-pub fn check_fed_script(source: &str, dialect: Dialect) -> Vec<ShellError> {
+pub fn check_fed_script(source: &str) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
-    rules::check(&scan::scan(source, &pieces), &Given { input: true, dialect, ..Given::default() })
+    rules::check(&scan::scan(source, &pieces), &Given { input: true, ..Given::default() })
 }
 
-/// What is wrong with a script that a given shell runs, and whose environment has values in these variables. A script
-/// without values and without such variables is left to the shell.
-pub fn check_script(source: &str, dialect: Dialect, variables: &[String]) -> Vec<ShellError> {
+/// What is wrong with a script whose environment has values in these variables. A script without values and without such
+/// variables is left to the shell.
+pub fn check_script(source: &str, variables: &[String]) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
     let has_values = split::insertions(&pieces).next().is_some();
     let names: BTreeSet<String> = scan::identifiers(source).into_iter().collect();
@@ -168,10 +167,8 @@ pub fn check_script(source: &str, dialect: Dialect, variables: &[String]) -> Vec
     if !has_values && (variables.is_empty() || !is_read) {
         return Vec::new();
     }
-    // A script without values of its own is not confined to numbers.
-    let dialect = if has_values { dialect } else { Dialect::Sh };
     let scanned = scan::scan(source, &pieces);
-    let mut errors = rules::check(&scanned, &Given { variables, dialect, input: false });
+    let mut errors = rules::check(&scanned, &Given { variables, input: false });
     errors.extend(scanned.errors);
     errors.sort_by_key(|error| error.span.start);
     errors.dedup_by_key(|error| error.span.clone());

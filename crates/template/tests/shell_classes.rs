@@ -3,8 +3,7 @@
 //! options and variables that load code. Beside each class stand the forms that stay accepted.
 
 use escrow_template::{
-    Dialect, ShellScript, check_arguments, check_arguments_with, check_fed_script, check_script,
-    is_read_as_code,
+    ShellScript, check_arguments, check_arguments_with, check_fed_script, check_script, is_read_as_code,
 };
 
 /// `€` is a value.
@@ -21,7 +20,7 @@ fn check(refused: &[&str], accepted: &[&str]) {
 #[track_caller]
 fn check_environment(refused: &[&str], accepted: &[&str]) {
     let variables = ["N".to_owned()];
-    let errors = |source: &str| check_script(source, Dialect::Bash, &variables);
+    let errors = |source: &str| check_script(source, &variables);
     let passed: Vec<_> = refused.iter().filter(|source| errors(source).is_empty()).collect();
     let stopped: Vec<_> = accepted
         .iter()
@@ -275,7 +274,7 @@ fn no_module_and_no_new_shell_reads_code_from_an_input_with_values() {
     ] {
         check_list(words, true);
         assert!(check_arguments(words, false).is_empty(), "{words:?}");
-        assert!(!check_fed_script(&words.join(" "), Dialect::Sh).is_empty(), "{words:?}");
+        assert!(!check_fed_script(&words.join(" ")).is_empty(), "{words:?}");
     }
     check(
         &[
@@ -492,4 +491,254 @@ fn variables_that_programs_read_as_code_take_no_value() {
     );
     assert!(!check_arguments(&["env", "CFLAGS={{ x }}", "make"], false).is_empty());
     assert!(!check_arguments_with(&["tar", "--to-comm", "{{ x }}"], false, &["N".to_owned()]).is_empty());
+}
+
+/// The shell computes what its integer variables are assigned, and other variables are code for programs. Each way of
+/// assigning one counts.
+#[test]
+fn no_way_of_assigning_gives_a_value_to_a_variable_that_shells_compute() {
+    check(
+        &[
+            "for SECONDS in €; do echo; done",
+            "for OPTIND in €; do echo; done",
+            "for RANDOM in 1 €; do echo; done",
+            "for HISTCMD in €; do echo; done",
+            "for LINENO in €; do echo; done",
+            "for PS4 in €; do set -x; :; done",
+            "select SECONDS in €; do break; done",
+            "f() { for SECONDS; do :; done; }; f €",
+            "bash -c 'for SECONDS in \"$1\"; do :; done' b €",
+            "printf -v RANDOM %s €",
+            "printf -v 'RANDOM' %s €",
+            "printf -vRANDOM %s €",
+            "printf -v 'RANDOM[0]' %s €",
+            "command printf -v RANDOM %s €",
+            "mapfile -t RANDOM <<E\n€\nE",
+            "readarray RANDOM <<E\n€\nE",
+            "IFS= read -rd '' OPTIND rest <<E\n€\nE",
+            "read -r RANDOM rest < <(echo €)",
+            "echo € | while read -r OPTIND rest; do :; done",
+            "echo € | read SECONDS",
+            "read -a RANDOM <<E\n€\nE",
+            "read -aRANDOM <<E\n€\nE",
+            "command read RANDOM <<E\n€\nE",
+            "r=read; $r RANDOM <<E\n€\nE",
+            "v=RANDOM; read \"$v\" <<E\n€\nE",
+            "v=RAND; read \"${v}OM\" <<E\n€\nE",
+            "read \"$name\" <<E\n€\nE",
+            "getopts a RANDOM €",
+            "wait -p RANDOM; echo €",
+            "x=€; unset OPTIND; : \"${OPTIND:=$x}\"",
+            "x=€; OPTIND=(\"$x\")",
+            // What a command prints may have been a value: it lay in a file.
+            "echo € > f; SECONDS=$(cat f)",
+            "echo € > f; declare OPTIND=$(cat f)",
+            "echo € > f; n=OPTIND; declare \"$n=$(cat f)\"",
+            "echo € > f; unset OPTIND; : \"${OPTIND=$(cat f)}\"",
+            "echo € > f; OPTIND=(\"$(cat f)\")",
+            "echo € > f; builtin declare -i n=$(cat f)",
+            "echo € > f; integer n=$(cat f)",
+            "set -A RANDOM €",
+        ],
+        &[
+            "SECONDS=0; ./run €; echo \"$SECONDS s\"",
+            "OPTIND=1; while getopts ab: o; do echo \"$o\"; done; echo €",
+            "while IFS=, read -r a b c; do echo \"$a\"; done < f; echo €",
+            "read -p PATH -t 5 x < f; echo €",
+            "mapfile -t lines < f; echo €",
+            "for CC in gcc clang; do echo \"$CC\"; done; echo €",
+            "for name in €; do echo \"$name\"; done",
+            "printf -v text %s €; echo \"$text\"",
+            // A bracket in a text begins no subscript.
+            "printf '[{\"id\": %s}]' €",
+            "read -p '[y/n] ' answer; echo €",
+            "export TEXT='[x] done' NAME=€",
+        ],
+    );
+    check_list(&["bash", "-c", "for SECONDS in \"$1\"; do :; done", "b", "€"], false);
+    check_environment(
+        &["for SECONDS in \"$N\"; do :; done", "read SECONDS <<< \"$N\""],
+        &["SECONDS=0; echo \"$N\""],
+    );
+}
+
+#[test]
+fn a_command_that_assigns_counts_behind_builtin_and_by_a_name_that_is_not_known() {
+    check(
+        &[
+            "command read x <<E\n€\nE\nsh -c \"$x\"",
+            "builtin read x <<E\n€\nE\nsh -c \"$x\"",
+            "r=read; \"$r\" x <<E\n€\nE\nsh -c \"$x\"",
+            "read -ax <<E\n€\nE\nsh -c \"$x\"",
+            "printf -vx %s €; sh -c \"$x\"",
+            "command printf -v x %s €; sh -c \"$x\"",
+            "command export x=€; sh -c \"$x\"",
+        ],
+        &["command read x < f; sh -c \"$y\"; echo €"],
+    );
+}
+
+#[test]
+fn nothing_is_run_from_the_history_of_a_script_with_values() {
+    check(
+        &[
+            "history -s €; fc -s",
+            "set -o history; history -s €; fc -s",
+            "history -p €",
+            "echo € > f; history -r f; fc -s",
+            "echo € > f; history -r f",
+            "fc -s; echo €",
+            "fc; echo €",
+        ],
+        &["history | tail -1; echo €", "history -c; echo €"],
+    );
+}
+
+/// bash, ksh and zsh may be `sh`, and run the commands in a variable that they compute. What a command printed may have
+/// been a value, which came through a file.
+#[test]
+fn arithmetic_is_confined_to_numbers_in_every_shell() {
+    check(
+        &[
+            "printf %s € > f; n=$(cat f); echo $((n + 1))",
+            "echo € > f; echo $(( $(cat f) + 1 ))",
+            "echo € > f; sh -c 'n=$(cat f); echo $((n))'; echo €",
+            "n=$(wc -l €); echo $((n + 1))",
+            "n=$(wc -l < € 2>&1); echo $((n + 1))",
+            "n=$(wc -l < f; cat €); echo $((n + 1))",
+            "n=$(wc -l < f || cat €); echo $((n + 1))",
+            "n=$(wc -l < f | cat €); echo $((n + 1))",
+            "n=$(wc -l < f)$(cat €); echo $((n + 1))",
+            "n=$(wc -l < f)€; echo $((n + 1))",
+            "n=$(wc -l < f); n=$(cat €); echo $((n + 1))",
+            "wc() { cat; }; n=$(echo € | wc -l); echo $((n + 1))",
+            "n=$(grep -c € f); echo $((n + 1))",
+            "n=$(grep -c x f €); echo $((n + 1))",
+            "n=$(grep -rc x .); echo $((n + 1)) €",
+            "n=$(echo € | wc -l | tr -d \"$x\"); echo $((n))",
+        ],
+        &[
+            "n=$(wc -l < f); echo $((n + 1)) €",
+            "n=$(wc -l < €); echo $((n + 1))",
+            "n=$(cat f | wc -l | tr -d ' '); echo $((n * 2)) €",
+            "n=$(grep -c x f || true); echo $((n + 1)) €",
+            "n=$(grep -c -- € f); echo $((n + 1))",
+            "start=$(date +%s); ./run €; end=$(date +%s); echo $((end - start))",
+            "n=$(cat f); echo \"$(expr \"$n\" + 1)\" €",
+            "n=$(cat f); [ \"$n\" -gt 3 ] && echo €",
+        ],
+    );
+    check_environment(&["echo \"$N\" > f; n=$(cat f); echo $((n + 1))"], &["n=$(cat f); echo $((n + 1))"]);
+}
+
+/// `<>` of perl opens its operands as `open` with two arguments does, and so runs one that ends with a `|`.
+#[test]
+fn no_value_names_a_file_that_perl_opens_by_itself() {
+    check(
+        &[
+            "perl -pe 's/a/b/' -- €",
+            "perl -ne print -- ./€",
+            "perl -lane 'print $F[0]' -- €",
+            "perl -i.bak -pe 's/a/b/' -- €",
+            "perl -F: -e 'print $F[0]' -- €",
+            "perl -0777 -ne print -- €",
+            "perl -n script.pl €",
+            "perl -e 'while (<>) { print }' -- €",
+            "perl -e 'print <ARGV>' -- €",
+            "grep -l x f | xargs perl -pi -e 's/a/b/'; echo €",
+        ],
+        &[
+            "perl -pe 's/a/b/' < €",
+            "perl -e 'while (<<>>) { print }' -- €",
+            "perl -e 'print sort { $a <=> $b } @ARGV' -- €",
+            "perl -i script.pl €",
+            "perl -Mstrict -we 'print shift' -- €",
+        ],
+    );
+    check_list(&["perl", "-ne", "print", "--", "€"], false);
+}
+
+#[test]
+fn an_option_of_an_interpreter_with_its_argument_in_the_next_word_takes_no_value() {
+    check(
+        &[
+            "m4 -D X=€ f",
+            "m4 -DX=€ f",
+            "m4 --define X=€ f",
+            "m4 -I dir/€ f",
+            "m4 -Z x€ f",
+            "ruby -C dir/€ f.rb",
+            "php -F € f",
+            "php -t dir/€ f",
+            "mawk -W exec=€ f",
+            "julia -m x€ f",
+            "R -d x€",
+            "clisp -i dir/€ f",
+            "racket -t dir/€ f",
+            "guile -l dir/€ f",
+            "ts-node -r dir/€ f.ts",
+            "nu -e €",
+            "gnuplot a.gp €",
+            "dc a.dc €",
+            "mongosh db €",
+        ],
+        &["m4 -D X=1 f > €", "python3 -u ./scripts/€.py", "node -r ./setup.js app.js €", "ts-node app.ts €"],
+    );
+}
+
+/// A program that is not known may run the interpreter that its arguments name.
+#[test]
+fn an_interpreter_behind_any_other_program_reads_no_code_from_a_value() {
+    const BEHIND: &[&str] = &[
+        "dumb-init sh",
+        "tini -- sh",
+        "tini -g -- sh",
+        "eatmydata sh",
+        "perf stat sh",
+        "perf record -o out bash",
+        "ip netns exec x sh",
+        "mise exec -- sh",
+        "mise x node@20 -- node",
+        "direnv exec . sh",
+        "bwrap --ro-bind / / sh",
+        "bwrap --unshare-all --dev-bind / / -- bash -s",
+        "ld-linux-x86-64.so.2 /bin/sh",
+        "/lib/ld-linux-aarch64.so.1 /bin/sh",
+        "/lib/ld-musl-x86_64.so.1 /bin/sh",
+        "unheard-of sh",
+        "unheard-of --flag /bin/bash",
+        "unheard-of python3 -",
+        "env unheard-of sh",
+        "timeout 5 unheard-of -x -- perl",
+    ];
+    for behind in BEHIND {
+        let words: Vec<&str> = behind.split(' ').collect();
+        check_list(&words, true);
+        check(
+            &[&format!("echo € | {behind}"), &format!("{behind} < €"), &format!("{{ {behind}; }} < €")],
+            &[],
+        );
+        assert!(!check_fed_script(behind).is_empty(), "{behind}");
+    }
+    check(
+        &[
+            "unheard-of python3 -c €",
+            "tini -- python3 -c €",
+            "tini -- €",
+            "dumb-init €",
+            "perf stat €",
+            "ip netns exec x €",
+        ],
+        &[
+            "echo € | unheard-of sh script.sh",
+            "echo € | ./run --lang python3",
+            "echo € | grep -c python3",
+            "apt-get install -y python3 bash; echo €",
+            "unheard-of install bash; echo €",
+            "which python3 sh; command -v node; echo €",
+            "ls | tee sh; echo €",
+            "ip addr show; perf stat ls €",
+            "tini -- ./run €",
+        ],
+    );
 }

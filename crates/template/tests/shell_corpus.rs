@@ -4,9 +4,7 @@
 mod oracle;
 
 use escrow_expr::JsonScope;
-use escrow_template::{
-    Dialect, ShellScript, check_arguments, check_fed_script, survey_arguments, survey_script,
-};
+use escrow_template::{ShellScript, check_arguments, check_fed_script, survey_arguments, survey_script};
 use serde_json::json;
 
 #[rustfmt::skip]
@@ -51,7 +49,7 @@ fn mutations_of_the_seeds_are_parsed_without_panic() {
 
 /// The assertions of the fuzz target for the scanner.
 fn scan(source: &str) {
-    for error in check_fed_script(source, Dialect::Bash) {
+    for error in check_fed_script(source) {
         assert!(source.get(error.span.clone()).is_some(), "{error:?} in {source:?}");
     }
     let survey = survey_script(source);
@@ -80,7 +78,7 @@ fn the_time_of_a_scan_grows_with_the_length_of_the_script() {
         reversed + "a0={{ x }}\n",
     ] {
         let _ = ShellScript::parse(&source);
-        check_fed_script(&source, Dialect::Bash);
+        check_fed_script(&source);
         survey_script(&source);
     }
 }

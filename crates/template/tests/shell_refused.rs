@@ -1,9 +1,7 @@
 //! Places where a red team made a value act, and their siblings: each is refused. Beside each group stand the forms that
 //! are safe, which stay accepted.
 
-use escrow_template::{
-    Dialect, ShellScript, check_arguments, check_arguments_with, check_fed_script, check_script,
-};
+use escrow_template::{ShellScript, check_arguments, check_arguments_with, check_fed_script, check_script};
 
 /// `@` is a value.
 fn written(source: &str) -> String {
@@ -116,7 +114,7 @@ fn arithmetic_of_bash_is_confined_to_numbers() {
         "[[ 3 -lt $# ]] && echo @",
         "echo ${x//[a-z]/_} ${x%%[0-9]*} ${x:-a} @",
     ];
-    let errors = |source: &str| check_script(&written(source), Dialect::Bash, &[]);
+    let errors = |source: &str| check_script(&written(source), &[]);
     let passed: Vec<_> = refused.iter().filter(|source| errors(source).is_empty()).collect();
     let stopped: Vec<_> = accepted
         .iter()
@@ -124,7 +122,7 @@ fn arithmetic_of_bash_is_confined_to_numbers() {
         .collect();
     assert!(passed.is_empty() && stopped.is_empty(), "accepted: {passed:#?}\nrefused: {stopped:#?}");
     // Without values there is nothing to confine.
-    assert!(check_script("x=$(cat f); echo $((x))", Dialect::Bash, &[]).is_empty());
+    assert!(check_script("x=$(cat f); echo $((x))", &[]).is_empty());
 }
 
 #[test]
@@ -329,7 +327,7 @@ fn no_program_reads_code_from_input_in_a_script_that_holds_values() {
 fn what_xargs_hands_to_all_parameters_is_no_command() {
     assert!(ShellScript::parse("echo {{ x }} | xargs sh -c '\"$@\"' x").is_err());
     assert!(ShellScript::parse("echo {{ x }} | xargs sh -c 'echo \"$@\"' x").is_ok());
-    let errors = check_script("echo ${x@P} {{ x }}", Dialect::Bash, &[]);
+    let errors = check_script("echo ${x@P} {{ x }}", &[]);
     assert!(!errors.is_empty());
 }
 
@@ -351,7 +349,7 @@ fn standard_input_with_values_is_read_by_no_shell_or_interpreter() {
     for words in refused {
         assert!(!check_arguments(words, true).is_empty(), "{words:?}");
         assert!(check_arguments(words, false).is_empty(), "{words:?}");
-        assert!(!check_fed_script(&words.join(" "), Dialect::Sh).is_empty(), "{words:?}");
+        assert!(!check_fed_script(&words.join(" ")).is_empty(), "{words:?}");
     }
     for words in [&["sudo", "tee", "f"][..], &["unshare", "-r", "cat"], &["xargs", "echo"]] {
         assert!(check_arguments(words, true).is_empty(), "{words:?}");
@@ -410,7 +408,7 @@ fn programs_that_start_others_are_known_with_their_options() {
 #[test]
 fn a_variable_of_the_environment_that_has_a_value_is_followed() {
     let variables = ["CMD".to_owned()];
-    let errors = |source: &str| check_script(source, Dialect::Sh, &variables);
+    let errors = |source: &str| check_script(source, &variables);
     for source in ["$CMD", "\"$CMD\" a", "eval \"$CMD\"", "sh -c \"$CMD\"", "x=$CMD; $x", "echo $((CMD))"] {
         assert!(!errors(source).is_empty(), "{source}");
     }
@@ -423,15 +421,15 @@ fn a_variable_of_the_environment_that_has_a_value_is_followed() {
 #[test]
 fn bash_computes_no_number_from_an_input_with_values() {
     let script = "read -r x; echo $((x + 1))";
-    assert!(!check_fed_script(script, Dialect::Bash).is_empty());
-    assert!(!check_fed_script("x=$(cat); a[x]=1", Dialect::Bash).is_empty());
-    assert!(check_fed_script("read -r x; echo \"$x\"", Dialect::Bash).is_empty());
+    assert!(!check_fed_script(script).is_empty());
+    assert!(!check_fed_script("x=$(cat); a[x]=1").is_empty());
+    assert!(check_fed_script("read -r x; echo \"$x\"").is_empty());
 }
 
 /// Here `€` is a value, because `${@:1}` is shell.
 #[track_caller]
 fn check_bash(refused: &[&str], accepted: &[&str]) {
-    let errors = |source: &str| check_script(&source.replace('€', "{{ inputs.x }}"), Dialect::Bash, &[]);
+    let errors = |source: &str| check_script(&source.replace('€', "{{ inputs.x }}"), &[]);
     let passed: Vec<_> = refused.iter().filter(|source| errors(source).is_empty()).collect();
     let stopped: Vec<_> = accepted
         .iter()
@@ -461,8 +459,8 @@ fn parameters_as_a_whole_are_computed_like_any_other_variable() {
             "i=1; set -- €; echo \"${@:i}\" \"${@:$#}\"",
         ],
     );
-    assert!(!check_fed_script("read l; echo \"${@:$l}\"", Dialect::Bash).is_empty());
-    assert!(!check_fed_script("read l; echo \"${@:l}\"", Dialect::Bash).is_empty());
+    assert!(!check_fed_script("read l; echo \"${@:$l}\"").is_empty());
+    assert!(!check_fed_script("read l; echo \"${@:l}\"").is_empty());
 }
 
 #[test]
@@ -581,7 +579,7 @@ fn literal_code_in_a_list_computes_and_runs_no_value() {
         assert!(check_arguments(words, false).is_empty(), "{words:?}");
     }
     for script in ["bash -c 'echo $((N))'", "bash -c 'echo \"$N\" | sh'", "n=$(printenv N); echo $((n))"] {
-        assert!(!check_script(script, Dialect::Bash, &variables).is_empty(), "{script}");
+        assert!(!check_script(script, &variables).is_empty(), "{script}");
     }
     for words in [
         &["bash", "-c", "echo $(($1))", "sh", "{{ x }}"][..],

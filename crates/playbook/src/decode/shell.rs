@@ -2,7 +2,7 @@
 
 use escrow_model::{Field, Text};
 use escrow_template::{
-    Dialect, PathStep, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
+    PathStep, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
     is_read_as_code, survey_script,
 };
 use indexmap::IndexMap;
@@ -102,32 +102,25 @@ impl Decoder<'_> {
             env.iter().filter(|(_, text)| !text.is_constant()).map(|(name, _)| name.clone()).collect();
         variables.extend(self.variables.iter().filter(|name| !env.contains_key(*name)).cloned());
         if let (Some(node), Some(exec)) = (check.get("exec"), fields.get("exec")) {
-            self.variables_in_command("exec", node, exec, dialect(fields.get("shell")), &variables);
+            self.variables_in_command("exec", node, exec, &variables);
         }
         let reconcile = check.get("reconcile");
         let node =
             reconcile.and_then(|node| if node.map().is_some() { node.get("exec") } else { Some(node) });
         if let (Some(node), Some(reconcile)) = (node, reconcile_exec) {
-            self.variables_in_command("reconcile", node, reconcile, Dialect::Sh, &variables);
+            self.variables_in_command("reconcile", node, reconcile, &variables);
         }
     }
 
-    /// What these variables, whose contents are values, and the dialect of the shell add to the rules for a command.
-    fn variables_in_command(
-        &mut self,
-        key: &str,
-        node: &Node,
-        command: &Field,
-        dialect: Dialect,
-        variables: &[String],
-    ) {
+    /// What these variables, whose contents are values, add to the rules for a command.
+    fn variables_in_command(&mut self, key: &str, node: &Node, command: &Field, variables: &[String]) {
         let title = format!("`{key}` cannot be run safely");
         match command {
             Field::Shell(script) => {
-                if dialect == Dialect::Sh && variables.is_empty() {
+                if variables.is_empty() {
                     return;
                 }
-                for error in check_script(script.source(), dialect, variables) {
+                for error in check_script(script.source(), variables) {
                     let span = span_within(self.sources.text, node, &error.span);
                     let problem = Problem::new("E0119", span, title.clone()).label(error.message);
                     self.found().push(problem.help(error.help));
@@ -169,7 +162,7 @@ impl Decoder<'_> {
             return;
         }
         let problems = match fields.get("exec") {
-            Some(Field::Shell(script)) => check_fed_script(script.source(), dialect(fields.get("shell"))),
+            Some(Field::Shell(script)) => check_fed_script(script.source()),
             Some(Field::Argv(words)) => {
                 let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
                 let known = check_arguments(&sources, false);
@@ -206,18 +199,5 @@ fn takes_references(shell: &Value) -> bool {
     match shell {
         Value::Array(words) => words.first().and_then(Value::as_str).is_some_and(is_posix_shell),
         _ => true,
-    }
-}
-
-/// The rules of the shell that runs a script.
-fn dialect(shell: Option<&Field>) -> Dialect {
-    let program = match shell {
-        Some(Field::Plain(Value::String(name))) => name.as_str(),
-        Some(Field::Plain(Value::Array(words))) => words.first().and_then(Value::as_str).unwrap_or("sh"),
-        Some(_) | None => "sh",
-    };
-    match program.rsplit('/').next() {
-        Some("bash" | "ksh" | "mksh") => Dialect::Bash,
-        Some(_) | None => Dialect::Sh,
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn resolve(
         }
     }
     let guarding = before_external(drafts, graph);
-    let feeding: Vec<bool> = drafts.iter().map(|draft| feeds_guard(draft, drafts)).collect();
+    let guards = guards_that_read_memory(drafts);
+    let feeding: Vec<bool> = drafts.iter().map(|draft| feeds_guard(draft, &guards)).collect();
     for (index, draft) in drafts.iter_mut().enumerate() {
         let judges = !draft.check.guarantee.is_empty() || draft.check.fail_if.is_some();
         let inferred = draft.check.criticality_origin == CriticalityOrigin::Default;
@@ -150,19 +151,23 @@ fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {
     }
 }
 
-/// Whether a check writes memory that an `if`, `assume`, `guarantee` or `fail_if` reads. A key that is known only at run
-/// time may be any.
-fn feeds_guard(writer: &Draft, drafts: &[Draft]) -> bool {
-    let keys = memory_writes(writer);
+/// The sources of every `if`, `assume`, `guarantee` and `fail_if` that reads memory.
+fn guards_that_read_memory(drafts: &[Draft]) -> Vec<String> {
     let guards = drafts.iter().flat_map(|draft| {
         let check = &draft.check;
         check.condition.iter().chain(&check.assume).chain(&check.guarantee).chain(&check.fail_if)
     });
-    guards.into_iter().any(|guard| {
+    let reading = guards.filter(|guard| {
         let reads = guard.reads();
-        let memory = reads.uses("memory") || reads.helpers.iter().any(|call| call.name.starts_with("memory"));
-        memory && keys.iter().any(|key| key.is_none_or(|key| guard.source().contains(key)))
-    })
+        reads.uses("memory") || reads.helpers.iter().any(|call| call.name.starts_with("memory"))
+    });
+    reading.map(|guard| guard.source().to_owned()).collect()
+}
+
+/// Whether a check writes memory that a guard reads. A key that is known only at run time may be any.
+fn feeds_guard(writer: &Draft, guards: &[String]) -> bool {
+    let keys = memory_writes(writer);
+    guards.iter().any(|guard| keys.iter().any(|key| key.is_none_or(|key| guard.contains(key))))
 }
 
 /// The keys of memory that a check writes, with `operation` or in the `content` of a script; `None` for one that is known

@@ -7,7 +7,7 @@
 mod oracle;
 
 use escrow_template::{
-    Dialect, ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, survey_arguments, survey_script,
+    ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, survey_arguments, survey_script,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -24,6 +24,7 @@ const TOKENS: &[&str] = &[
     "!", "$@", "$1", "$#", "$?", "${#a[@]}", "echo ", "cat ", "tar ", "--to-comm ", "--to-comm=", "git ", "--exe=",
     "find ", "-exec ", "{} ';'", "{sh,-c} ", "/bin/s[h] ", "a=(sh -c)", "\"${a[@]}\" ", "trap 'f \"$a\"' EXIT",
     "export -f f", "python3 -m code", "sudo -nu a ", "CFLAGS=", "-f ", "${a:-sh} ",
+    "for SECONDS in ", "printf -v RANDOM ", "command ", "history -s ",
 ];
 
 const _: () = assert!(TOKENS.len() <= 128, "bytes stand for no more than 128 tokens");
@@ -63,7 +64,7 @@ fn rewrite(source: &str) {
 }
 
 fn scan(source: &str) {
-    for error in check_fed_script(source, Dialect::Bash) {
+    for error in check_fed_script(source) {
         assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}");
     }
     let survey = survey_script(source);

@@ -10,6 +10,7 @@ mod programs;
 mod shells;
 mod tables;
 mod taint;
+mod targets;
 mod wrappers;
 
 use std::ops::Range;
@@ -20,8 +21,8 @@ use super::word::{Command, UNKNOWN, Word};
 use crate::steering::is_evaluated;
 use interpreters::interpreter;
 use tables::{
-    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELL_STARTERS, SHELLS,
-    wrapper,
+    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, PLUS_COMMANDS, RUNS_NOTHING, SHELL_STARTERS,
+    SHELLS, wrapper,
 };
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
@@ -43,17 +44,16 @@ pub(super) struct Given<'a> {
     pub(super) input: bool,
     /// The variables of its environment that have values.
     pub(super) variables: &'a [String],
-    pub(super) dialect: Dialect,
 }
 
-/// The shell that runs a script, as far as the rules differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Dialect {
-    /// `/bin/sh`, whichever shell that is: arithmetic on what a command printed is allowed.
-    #[default]
-    Sh,
-    /// bash, ksh and zsh: arithmetic runs the commands in a variable, so it is confined to numbers.
-    Bash,
+/// What a script may compute. bash, ksh and zsh run the commands in a variable that they compute, and each of them may
+/// be `/bin/sh`. So the rules are the same for every shell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arithmetic {
+    /// Numbers alone: what a command printed may have come from a value, through a file for instance.
+    Numbers,
+    /// Anything but a variable that has a value: the script gets none.
+    Free,
 }
 
 pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
@@ -63,7 +63,8 @@ pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
     let reads_variables = scanned.names.iter().any(|name| given.variables.contains(name))
         || scanned.commands.iter().any(prints_environment);
     let input = if has_values || reads_variables { Input::Anything } else { Input::Literal };
-    let mut checker = Checker { dialect: given.dialect, ..Checker::new(&scanned.value_spans, taint) };
+    let mut checker =
+        Checker { arithmetic: Arithmetic::of(input), ..Checker::new(&scanned.value_spans, taint) };
     checker.script(scanned, input);
     checker.errors
 }
@@ -81,11 +82,22 @@ pub(super) fn check_arguments(
     checker.errors
 }
 
+impl Arithmetic {
+    fn of(input: Input) -> Arithmetic {
+        match input {
+            Input::Anything => Arithmetic::Numbers,
+            Input::Literal => Arithmetic::Free,
+        }
+    }
+}
+
 struct Checker<'a> {
     value_spans: &'a [Range<usize>],
     taint: Taint,
-    dialect: Dialect,
+    arithmetic: Arithmetic,
     nesting: usize,
+    /// The command that is looked at has an input of its own, which may hold a value.
+    is_fed: bool,
     /// The commands around the one that is looked at.
     wrapping: usize,
     /// The words that were looked at.
@@ -98,8 +110,9 @@ impl<'a> Checker<'a> {
         Checker {
             value_spans,
             taint,
-            dialect: Dialect::default(),
+            arithmetic: Arithmetic::Numbers,
             nesting: 0,
+            is_fed: false,
             wrapping: 0,
             seen: 0,
             errors: Vec::new(),
@@ -110,18 +123,20 @@ impl<'a> Checker<'a> {
 impl Checker<'_> {
     fn script(&mut self, scanned: &Scanned, input: Input) {
         for command in &scanned.commands {
+            self.is_fed = (command.is_fed || scanned.feeds || self.taint.is_fed) && input == Input::Anything;
             self.command(command, input);
         }
         for computed in &scanned.computed {
             self.compute(&computed.names, &computed.span);
         }
+        self.targets(scanned);
         if self.taint.names().next().is_some() {
             // `declare -i n=x` computes `x`.
             for word in scanned
                 .commands
                 .iter()
                 .filter(|command| self.gives_attributes(command))
-                .filter_map(|command| command.words.first())
+                .filter_map(|command| command.called().first())
                 .cloned()
                 .collect::<Vec<_>>()
             {
@@ -141,15 +156,17 @@ impl Checker<'_> {
 
     /// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
     fn gives_attributes(&self, command: &Command) -> bool {
-        let declares =
-            command.words.first().and_then(Word::program).is_some_and(|program| {
-                ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset")
-            });
+        let words = command.called();
+        let program = words.first().and_then(Word::program).unwrap_or_default();
+        if matches!(program, "float" | "integer" | "nameref") && words.len() > 1 {
+            return true;
+        }
+        let declares = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset");
         let names_one = |word: &Word| {
             word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a'])
                 || self.taint.may_be_option(word)
         };
-        declares && command.words.iter().skip(1).any(names_one)
+        declares && words.iter().skip(1).any(names_one)
     }
 
     /// Whether a word is an option, or may be one because it is known only when the script runs.
@@ -161,18 +178,17 @@ impl Checker<'_> {
     fn compute(&mut self, names: &[String], span: &Range<usize>) {
         let refused = names.iter().find(|name| self.taint.is_computed(name));
         let unknown = || names.iter().find(|name| !self.taint.is_number(name));
-        let message = match (refused, self.dialect) {
-            (Some(name), Dialect::Sh | Dialect::Bash) => {
+        let message = match (refused, self.arithmetic) {
+            (Some(name), Arithmetic::Free | Arithmetic::Numbers) => {
                 format!("`{name}` has a value, which arithmetic would read as code")
             }
-            (None, Dialect::Sh) => return,
-            (None, Dialect::Bash) => match unknown() {
+            (None, Arithmetic::Free) => return,
+            (None, Arithmetic::Numbers) => match unknown() {
                 Some(name) => format!("`{name}` may be no number, and arithmetic would read it as code"),
                 None => return,
             },
         };
-        let help =
-            "compute in the template (`{{ n + 1 }}`), or with variables that are assigned numbers alone";
+        let help = "compute in the template (`{{ n + 1 }}`), with variables that are assigned numbers alone, or with `expr`";
         let error = ShellError::new(ShellErrorKind::Arithmetic, span.clone());
         self.errors.push(error.saying(message).helping(help));
     }
@@ -180,7 +196,8 @@ impl Checker<'_> {
     /// Operands that name variables: `read a[x]` computes `x`.
     fn names(&mut self, words: &[Word]) {
         for word in words {
-            if let Some((_, subscript)) = word.text.split_once('[') {
+            // The bracket in `export TEXT=[a]` is data.
+            if let Some((_, subscript)) = word.text.split_once('[').filter(|(name, _)| !name.contains('=')) {
                 let subscript = &subscript[..subscript.rfind(']').unwrap_or(subscript.len())];
                 if matches!(subscript, "@" | "*") {
                     continue;
@@ -196,6 +213,7 @@ impl Checker<'_> {
 
     fn reads_given_input_alone(&mut self, command: &Command) {
         let input = if self.taint.is_fed { Input::Anything } else { Input::Literal };
+        self.is_fed = self.taint.is_fed;
         self.command(command, input);
     }
 
@@ -329,12 +347,7 @@ impl Checker<'_> {
         if SHELLS.contains(&program) {
             return self.shell(name, arguments, input);
         }
-        // A shell that an ordinary program is told to run: `entr sh -c '…'`.
-        for (index, word) in arguments.iter().enumerate() {
-            if word.program().is_some_and(|program| SHELLS.contains(&program)) {
-                self.code_after_option(word, &arguments[index + 1..]);
-            }
-        }
+        self.interpreters_behind(name, program, arguments, input);
         if EVALUATORS.contains(&program) {
             self.evaluator(name, program, arguments, input);
         }
@@ -363,9 +376,11 @@ impl Checker<'_> {
                 self.refuse_code(word, program, Some("write `--` and a directory before it: `-- ./{{ … }}`"));
             }
         }
-        if NAMERS.contains(&program) {
-            self.names(arguments);
+        match program {
+            "declare" | "export" | "local" | "readonly" | "typeset" | "unset" => self.names(arguments),
+            _ => self.names(&targets::targets(program, arguments)),
         }
+        self.target_words(program, arguments);
         if CODE_OPTIONS.iter().any(|(known, _)| *known == program) || matches!(program, "find" | "git") {
             // Several words may come of it, and one of them may be such an option.
             let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
@@ -392,6 +407,25 @@ impl Checker<'_> {
             "git" => self.git(arguments, input),
             name if ASSIGNERS.contains(&name) => self.assigner(name, arguments),
             _ => {}
+        }
+    }
+
+    /// A shell or another interpreter that an ordinary program is told to run: `entr sh -c '…'`, `tini sh`.
+    fn interpreters_behind(&mut self, name: &Word, program: &str, arguments: &[Word], input: Input) {
+        let is_ordinary = !takes_code(program) && !RUNS_NOTHING.contains(&program);
+        for (index, word) in arguments.iter().enumerate() {
+            let Some(behind) = word.program() else { continue };
+            let rest = &arguments[index + 1..];
+            if SHELLS.contains(&behind) {
+                self.code_after_option(word, rest);
+            } else if let Some(interpreter) = interpreter(behind).filter(|_| is_ordinary) {
+                self.option(behind, interpreter.code, rest, Some(interpreter.instead));
+            } else {
+                continue;
+            }
+            if is_ordinary && self.is_fed && !is_relative_path(name) {
+                return self.run(&arguments[index..], input);
+            }
         }
     }
 
@@ -477,14 +511,13 @@ enum Input {
 
 /// Whether the command prints variables without an expansion.
 fn prints_environment(command: &Command) -> bool {
-    let program = command.words.first().and_then(Word::program).unwrap_or_default();
+    let words = command.called();
+    let program = words.first().and_then(Word::program).unwrap_or_default();
     match program {
         "printenv" => true,
         // The variables of a process as a file, and those of `awk`, Python and others.
         _ if command.words.iter().any(|word| word.text.to_ascii_lowercase().contains("environ")) => true,
-        "env" | "set" | "export" | "declare" | "typeset" => {
-            command.words.len() == 1 || command.words[1].text == "-p"
-        }
+        "env" | "set" | "export" | "declare" | "typeset" => words.len() == 1 || words[1].text == "-p",
         _ => false,
     }
 }

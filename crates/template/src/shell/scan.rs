@@ -4,10 +4,13 @@
 //! the command grammar to know where words and subshells end.
 
 mod command;
+mod counts;
 mod heredoc;
 mod quoting;
 
 use std::ops::Range;
+
+pub(super) use counts::COUNTING;
 
 use super::error::{ShellError, ShellErrorKind};
 use super::rules::SUBSTITUTION;

@@ -17,6 +17,8 @@ pub(super) struct Word {
     pub(super) all_values: Vec<usize>,
     /// The variables that the word and its `$(…)` expand.
     pub(super) names: Vec<String>,
+    /// Its last `$(…)` prints a number.
+    pub(super) counts: bool,
     /// It contains `$(…)`, backticks or `<(…)`.
     pub(super) substitutes: bool,
     /// It may expand to no word at all, or to several: an expansion without quotes, or `"$@"`.
@@ -83,6 +85,12 @@ impl Word {
         }
     }
 
+    /// Whether a number is assigned that a `$(…)` prints, and nothing else.
+    pub(super) fn assigns_count(&self) -> bool {
+        let text = self.assigned_text();
+        self.counts && text.contains(UNKNOWN) && text.chars().count() == 1 && self.subscripted().is_none()
+    }
+
     /// The name of a program without its directory; `None` when it is known only at run time.
     pub(super) fn program(&self) -> Option<&str> {
         let name = self.text.rsplit('/').next().unwrap_or(&self.text);
@@ -122,12 +130,16 @@ pub(super) struct Command {
     pub(super) writes: Vec<Word>,
     /// Its output is the input of the next command.
     pub(super) is_piped: bool,
+    /// Its input is a pipe, a file or a here-document.
+    pub(super) is_fed: bool,
 }
 
 /// A variable that gets its value in another way than by `NAME=value`.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
     pub(super) to: String,
+    /// Where it is assigned.
+    pub(super) span: Range<usize>,
     pub(super) has_value: bool,
     pub(super) from: Vec<String>,
     /// What is assigned, as a word; `None` when it is not one word.
@@ -144,6 +156,18 @@ pub(super) struct Computed {
 }
 
 impl Command {
+    /// Its words without `command` and `builtin`, which run what follows in the same shell.
+    pub(super) fn called(&self) -> &[Word] {
+        let mut words = self.words.as_slice();
+        while let Some((first, rest)) = words.split_first()
+            && matches!(first.text.as_str(), "builtin" | "command")
+        {
+            let options = rest.iter().take_while(|word| matches!(word.text.as_str(), "--" | "-p")).count();
+            words = &rest[options..];
+        }
+        words
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.words.is_empty()
     }

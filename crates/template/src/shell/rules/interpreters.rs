@@ -19,6 +19,8 @@ pub(super) struct Interpreter {
     pub(super) operands: Operands,
     /// Options count behind the code or behind operands, up to `--`.
     pub(super) permutes: bool,
+    /// Not all of its short options are known: the word behind any of them may be its argument.
+    pub(super) is_strange: bool,
     pub(super) instead: &'static str,
 }
 
@@ -48,13 +50,17 @@ const fn files(name: &'static str, code: &'static [&'static str], instead: &'sta
         subcommands: &[],
         operands: Operands::FileThenArguments,
         permutes: true,
+        is_strange: false,
         instead,
     }
 }
 
 /// An interpreter of which no more is known than how it takes code.
 const fn other(name: &'static str, code: &'static [&'static str]) -> Interpreter {
-    files(name, code, "keep the code in a file, and give the value to it as an argument")
+    Interpreter {
+        is_strange: true,
+        ..files(name, code, "keep the code in a file, and give the value to it as an argument")
+    }
 }
 
 const fn python(name: &'static str) -> Interpreter {
@@ -70,7 +76,7 @@ const fn awk(name: &'static str) -> Interpreter {
     Interpreter {
         files: &["--exec", "--file", "-E", "-f"],
         data: &[("--assign", 1), ("--field-separator", 1), ("-F", 1), ("-v", 1)],
-        loads: &["--include", "--load", "-i", "-l"],
+        loads: &["--include", "--load", "-W", "-i", "-l"],
         operands: Operands::CodeThenFiles,
         permutes: false,
         ..files(name, &["--source", "-e"], "give it a name: `awk -v name={{ … }} '…'`")
@@ -127,7 +133,7 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
         ..files("perl", &["-E", "-e"], "read it from `@ARGV`: `perl -e '…' -- {{ … }}`")
     },
     Interpreter {
-        loads: &["-I", "-r"],
+        loads: &["-C", "-E", "-I", "-X", "-r", "-x"],
         ..files("ruby", &["-e"], "read it from `ARGV`: `ruby -e '…' -- {{ … }}`")
     },
     Interpreter {
@@ -171,8 +177,19 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
         ..files("deno", &["eval", "--eval"], "read it from `Deno.args`")
     },
     Interpreter {
-        files: &["--file", "-f"],
-        loads: &["--define", "--php-ini", "--zend-extension", "-c", "-d", "-z"],
+        files: &["--file", "--process-file", "-F", "-f"],
+        loads: &[
+            "--define",
+            "--docroot",
+            "--php-ini",
+            "--server",
+            "--zend-extension",
+            "-S",
+            "-c",
+            "-d",
+            "-t",
+            "-z",
+        ],
         interactive: &["-a"],
         ..files("php", &["-B", "-E", "-R", "-r"], "read it from `$argv`: `php -r '…' -- {{ … }}`")
     },
@@ -200,6 +217,7 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
     },
     Interpreter {
         files: &["--file", "-f"],
+        operands: Operands::Files,
         ..files("dc", &["--expression", "-e"], "pass a number with `-e` literally; `dc` runs commands")
     },
     Interpreter {
@@ -217,7 +235,18 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
         ..files("groovy", &["-e"], "read it from `args`")
     },
     Interpreter {
-        loads: &["--load", "--project", "--sysimage", "-J", "-L"],
+        loads: &[
+            "--home",
+            "--load",
+            "--machine-file",
+            "--module",
+            "--project",
+            "--sysimage",
+            "-H",
+            "-J",
+            "-L",
+            "-m",
+        ],
         interactive: &["-i"],
         ..files("julia", &["--eval", "--print", "-E", "-e"], "read it from `ARGS`")
     },
@@ -269,24 +298,33 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
     files("wish", &["-c"], "read it from `$argv`"),
     Interpreter {
         operands: Operands::Files,
+        is_strange: true,
+        loads: &["--define", "--include", "--pushdef", "--undefine", "-D", "-I", "-U", "-p", "-t"],
         ..files("m4", &[], "`m4` runs commands: replace in the template (`{{ text | replace('a', 'b') }}`)")
     },
-    Interpreter { files: &["--file", "-f"], ..other("R", &["-e"]) },
+    Interpreter {
+        files: &["--file", "-f"],
+        loads: &["--debugger", "--gui", "-d", "-g"],
+        ..other("R", &["-e"])
+    },
     other("Rscript", &["-e"]),
     other("bpython", &["-c"]),
     other("clisp", &["-x"]),
     other("clojure", &["--eval", "-e"]),
-    Interpreter { loads: &["-config", "-pa", "-pz"], ..other("erl", &["-eval", "-run", "-s"]) },
+    Interpreter {
+        loads: &["-args_file", "-boot", "-config", "-pa", "-pz"],
+        ..other("erl", &["-eval", "-run", "-s"])
+    },
     other("ghc", &["-e"]),
-    other("ghci", &["-e"]),
-    other("gnuplot", &["-e"]),
+    Interpreter { operands: Operands::Files, ..other("ghci", &["-e"]) },
+    Interpreter { files: &["-c"], operands: Operands::Files, ..other("gnuplot", &["-e"]) },
     other("guile", &["-c", "-e"]),
     other("iex", &["--eval", "-e"]),
     other("ipython", &["-c"]),
     other("irb", &["-e"]),
-    Interpreter { loads: &["--startup"], ..other("jshell", &["--execution"]) },
+    Interpreter { loads: &["--startup"], operands: Operands::Files, ..other("jshell", &["--execution"]) },
     other("kotlin", &["-e"]),
-    other("nu", &["--commands", "-c"]),
+    other("nu", &["--commands", "--execute", "-c", "-e"]),
     other("ocaml", &["-e"]),
     other("octave", &["--eval"]),
     other("racket", &["--eval", "-e"]),

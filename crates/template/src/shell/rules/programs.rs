@@ -17,12 +17,15 @@ use crate::shell::word::{UNKNOWN, Word};
 impl Checker<'_> {
     /// Commands whose arguments are code.
     pub(super) fn evaluator(&mut self, name: &Word, program: &str, arguments: &[Word], input: Input) {
-        const ALWAYS: &[&str] = &["alias", "eval", "let"];
+        const ALWAYS: &[&str] = &["alias", "eval", "fc", "let"];
         let callback = || arguments.iter().any(|word| word.text.starts_with("-C"));
         let is_refused = ALWAYS.contains(&program)
             || program == "hash" && arguments.iter().any(|word| word.text.starts_with("-p"))
-            || matches!(program, "mapfile" | "readarray") && callback();
-        if is_refused && !arguments.is_empty() && input == Input::Anything {
+            || matches!(program, "mapfile" | "readarray") && callback()
+            // What is put into the history is run from there: `history -s …; fc -s`.
+            || program == "history" && arguments.iter().any(|word| is_option(word) && word.text.contains(['n', 'p', 'r', 's']));
+        let does_nothing = arguments.is_empty() && program != "fc";
+        if is_refused && !does_nothing && input == Input::Anything {
             let message = format!("`{program}` cannot be used in a script that holds values");
             let help = "write the command itself; values are already complete words";
             if !arguments.iter().any(|word| self.is_tainted(word)) {
@@ -40,13 +43,13 @@ impl Checker<'_> {
                         let text: Vec<&str> = remote.iter().map(|word| word.text.as_str()).collect();
                         let joined =
                             Word { text: text.join(" "), span: name.span.clone(), ..Word::default() };
-                        self.literal_script("sh", &joined, &[], input);
+                        self.literal_script(&joined, &[], input);
                     }
                 }
             }
             "trap" => {
                 if let Some(action) = operands.first() {
-                    self.literal_script("", action, &[], input);
+                    self.literal_script(action, &[], input);
                 }
             }
             _ if INPUT_EVALUATORS.contains(&program) => {
@@ -78,7 +81,7 @@ impl Checker<'_> {
         self.option(program, options, arguments, None);
         for pair in arguments.windows(2) {
             if options.iter().any(|option| self.may_select(&pair[0], option)) {
-                self.literal_script("sh", &pair[1], &[], input);
+                self.literal_script(&pair[1], &[], input);
             }
         }
     }
@@ -243,7 +246,11 @@ impl Checker<'_> {
             if is_option(word) && !word.text.starts_with(UNKNOWN) {
                 // The option is none of those that take data.
                 self.refuse_code(word, program, instead);
-                let may_have_argument = word.text.starts_with("--") && !word.text.contains('=');
+                let next_is_setting =
+                    || arguments.get(index).is_some_and(|next| next.literal_prefix().contains('='));
+                // `m4 -D NAME=value`. Of the short options of some interpreters nothing is known.
+                let may_have_argument = !word.text.contains('=')
+                    && (word.text.starts_with("--") || interpreter.is_strange || next_is_setting());
                 if may_have_argument
                     && !FLAGS.contains(&word.text.as_str())
                     && let Some(next) = arguments.get(index).filter(|next| !is_option(next))
@@ -266,6 +273,18 @@ impl Checker<'_> {
             operands.push(word);
             if interpreter.operands == Operands::FileThenArguments && !has_code {
                 ends_options = true;
+            }
+        }
+        if interpreter.name == "perl" && opens_operands(arguments) {
+            // `<>` opens its operands as `open` with two arguments does: one that ends with a `|` is a command.
+            let help = Some("give it as the input: `perl -ne '…' < {{ … }}`");
+            for word in &operands {
+                self.refuse_tainted(
+                    word,
+                    ShellErrorKind::Program,
+                    "`perl` would run a value that ends with `|`",
+                    help,
+                );
             }
         }
         match interpreter.operands {
@@ -310,6 +329,9 @@ impl Checker<'_> {
                 }
             }
             Operands::Database => {
+                if interpreter.name.starts_with("mongo") {
+                    operands.iter().skip(1).for_each(|file| self.program_file(name, program, file, input));
+                }
                 if !has_code || shifts > 0 {
                     self.refuse_input(name, program, input);
                 }
@@ -635,6 +657,23 @@ impl Checker<'_> {
         }
         !EVALUATORS.contains(&program)
     }
+}
+
+/// Whether the program of a `perl` reads the files that its operands name: with `-n`, `-p`, `-a` or `-F`, or by `<>`.
+fn opens_operands(arguments: &[Word]) -> bool {
+    let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
+    let options = arguments[..ends_options].iter().filter_map(|word| word.text.strip_prefix('-'));
+    // Letters behind one that takes the rest of the word are no options.
+    let reads = |cluster: &str| {
+        let is_option = |c: &char| !matches!(c, 'D' | 'E' | 'I' | 'M' | 'V' | 'd' | 'e' | 'i' | 'm' | 'x');
+        cluster.chars().take_while(is_option).any(|c| matches!(c, 'F' | 'a' | 'n' | 'p' | UNKNOWN))
+    };
+    // `<<>>` opens files alone.
+    let diamond = |word: &Word| {
+        let code = word.text.replace("<<>>", "");
+        ["<>", "<ARGV>", "readline", "eof()"].iter().any(|operator| code.contains(operator))
+    };
+    options.filter(|cluster| !cluster.starts_with('-')).any(reads) || arguments.iter().any(diamond)
 }
 
 /// Whether a word is the option, alone, abbreviated, or with its argument joined to it.

@@ -1,7 +1,7 @@
 //! Shells within scripts: where their code is, and what it may hold.
 
 use super::taint::Taint;
-use super::{Checker, Dialect, Input, NESTING_MAX, is_input, is_option, prints_environment};
+use super::{Arithmetic, Checker, Input, NESTING_MAX, is_input, is_option, prints_environment};
 use crate::shell::error::{ShellError, ShellErrorKind};
 use crate::shell::scan::scan_text;
 use crate::shell::word::{UNKNOWN, Word};
@@ -51,7 +51,7 @@ impl Checker<'_> {
         match operand {
             Some((index, code)) if from_option => {
                 self.refuse_code(code, program, Some(INSTEAD));
-                self.literal_script(program, code, &arguments[index + 1..], input);
+                self.literal_script(code, &arguments[index + 1..], input);
             }
             // `-s -- ARGUMENT…`
             Some(_) if is_known && from_input && ends_options => self.refuse_input(name, program, input),
@@ -103,7 +103,7 @@ impl Checker<'_> {
     }
 
     /// Literal code of a shell. Values may be in its parameters, its variables and its input.
-    pub(super) fn literal_script(&mut self, shell: &str, code: &Word, arguments: &[Word], input: Input) {
+    pub(super) fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
         let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         if code.text.contains(UNKNOWN) {
             if has_parameters {
@@ -133,14 +133,9 @@ impl Checker<'_> {
         let expands = scanned.names.iter().any(|name| inherited.contains(name))
             || scanned.commands.iter().any(prints_environment);
         let input = if has_parameters || expands { Input::Anything } else { input };
-        // Code that gets no values is not confined to numbers.
-        let dialect = match input {
-            Input::Anything => dialect_of(shell, self.dialect),
-            Input::Literal => Dialect::Sh,
-        };
         let mut inner = Checker {
             nesting: self.nesting + 1,
-            dialect,
+            arithmetic: Arithmetic::of(input),
             wrapping: self.wrapping,
             seen: self.seen,
             errors: scanned.errors.clone(),
@@ -151,14 +146,5 @@ impl Checker<'_> {
         if let Some(found) = inner.errors.into_iter().next() {
             self.errors.push(ShellError { span: code.span.clone(), ..found });
         }
-    }
-}
-
-/// The dialect of a shell by its name; without a name, that of the script around it.
-fn dialect_of(shell: &str, outer: Dialect) -> Dialect {
-    match shell {
-        "" => outer,
-        "bash" | "ksh" | "mksh" | "pdksh" | "rbash" | "yash" | "zsh" => Dialect::Bash,
-        _ => Dialect::Sh,
     }
 }

@@ -21,6 +21,7 @@ pub(super) const EVALUATORS: &[&str] = &[
     "getopts",
     "gmake",
     "hash",
+    "history",
     "jobs",
     "let",
     "make",
@@ -55,6 +56,88 @@ pub(super) const COMMAND_READERS: &[&str] =
 /// Commands to which a word `+…` is a command of their own.
 pub(super) const PLUS_COMMANDS: &[&str] =
     &["ex", "gvim", "less", "more", "nvim", "vi", "view", "vim", "vimdiff"];
+
+/// Programs that run no other program, so that the name of an interpreter among their arguments is data.
+pub(super) const RUNS_NOTHING: &[&str] = &[
+    "[",
+    "ag",
+    "apk",
+    "apt",
+    "apt-get",
+    "basename",
+    "brew",
+    "cat",
+    "chmod",
+    "chown",
+    "cp",
+    "curl",
+    "cut",
+    "diff",
+    "dirname",
+    "dnf",
+    "echo",
+    "egrep",
+    "expr",
+    "false",
+    "fgrep",
+    "file",
+    "gem",
+    "gh",
+    "grep",
+    "head",
+    "jobs",
+    "kill",
+    "ln",
+    "ls",
+    "mkdir",
+    "mv",
+    "pacman",
+    "pgrep",
+    "pip",
+    "pip3",
+    "pkill",
+    "printf",
+    "ps",
+    "readlink",
+    "rg",
+    "rm",
+    "sha256sum",
+    "sort",
+    "stat",
+    "systemctl",
+    "tail",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "true",
+    "type",
+    "uniq",
+    "wc",
+    "wget",
+    "which",
+    "yum",
+    "zypper",
+];
+
+/// Variables of shells with the attribute of an integer: whatever assigns them is computed.
+pub(super) const INTEGERS: &[&str] = &[
+    "BASHPID",
+    "BASH_SUBSHELL",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "HISTCMD",
+    "LINENO",
+    "MAILCHECK",
+    "OPTERR",
+    "OPTIND",
+    "PPID",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+];
 
 /// Variables that shells set, always to a number.
 pub(super) const NUMBERS: &[&str] = &[
@@ -289,19 +372,36 @@ const KUBECTL_TAKES: &[&str] = &[
 ];
 
 pub(super) const WRAPPERS: &[Wrapper] = &[
+    plain("aa-exec", &["--namespace", "--profile", "-n", "-p"]),
+    runner("asdf", &["exec"], &[]),
+    runner("aws-vault", &["exec"], &[]),
     plain("builtin", &[]),
     runner("bundle", &["exec"], &[]),
     plain("bunx", &[]),
     plain("busybox", &[]),
     Wrapper { operands: (0, usize::MAX), ..plain("bwrap", &[]) },
+    plain("caffeinate", &["-t", "-w"]),
+    plain("catatonit", &[]),
     plain("catchsegv", &[]),
+    plain("cgexec", &["-g"]),
+    plain("choom", &["-n", "-p"]),
+    plain(
+        "chpst",
+        &[
+            "-/", "-b", "-c", "-d", "-e", "-f", "-l", "-L", "-m", "-n", "-o", "-p", "-r", "-s", "-t", "-u",
+            "-U",
+        ],
+    ),
     shell(Wrapper { operands: (1, 1), ..plain("chroot", &[]) }),
     Wrapper { operands: (0, 1), ..plain("chrt", &["-D", "-P", "-T", "-p"]) },
     Wrapper { code: &["--toolchain", "-C", "-P"], ..runner("cmake", &["env", "time"], &[]) },
     plain("command", &[]),
     runner("conda", &["run"], &["--name", "--prefix", "-n", "-p"]),
     plain("coproc", &[]),
+    plain("cpulimit", &["-e", "-l", "-p"]),
     Wrapper { ..plain("dbus-run-session", &["--config-file", "--dbus-daemon"]) },
+    runner("devbox", &["run"], &[]),
+    Wrapper { operands: (1, 1), ..runner("direnv", &["exec"], &[]) },
     shell(plain("doas", &["-C", "-a", "-u"])),
     Wrapper {
         subcommands: &["create", "exec", "run"],
@@ -309,20 +409,26 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         takes: CONTAINER_TAKES,
         ..container("docker")
     },
+    runner("doppler", &["run"], &["--config", "--project", "-c", "-p"]),
+    plain("dumb-init", &["--rewrite", "-r"]),
+    plain("eatmydata", &[]),
     Wrapper {
         code: &["-S", "--split-string"],
         assigns: true,
         ..plain("env", &["--argv0", "--chdir", "--unset", "-C", "-a", "-u"])
     },
+    Wrapper { operands: (1, 1), ..plain("envdir", &[]) },
     plain("exec", &["-a"]),
     shell(plain("fakechroot", &[])),
     shell(plain("fakeroot", &["--faked", "--lib", "-b", "-f", "-i", "-l", "-s"])),
+    Wrapper { operands: (1, 1), ..plain("faketime", &["-f"]) },
     shell(plain("firejail", &[])),
     Wrapper {
         code: &["-c", "--command"],
         operands: (1, 1),
         ..plain("flock", &["--conflict-exit-code", "--timeout", "--wait", "-E", "-w"])
     },
+    runner("fnm", &["exec"], &["--using"]),
     Wrapper {
         code: &[
             "--command",
@@ -341,9 +447,13 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..container("gdb")
     },
     Wrapper { operands: (1, 1), ..plain("gosu", &[]) },
+    plain("gtime", &["--format", "--output", "-f", "-o"]),
     runner("hatch", &["run"], &["-e"]),
+    plain("heaptrack", &["-o", "-p"]),
     shell(plain("i386", &[])),
+    runner("infisical", &["run"], &["--env", "--path"]),
     plain("ionice", &["--class", "--classdata", "--pid", "-P", "-c", "-n", "-p", "-u"]),
+    Wrapper { operands: (1, 1), ..runner("ip", &["exec"], &[]) },
     Wrapper {
         code: &["--kubeconfig"],
         subcommands: &["debug", "exec", "run"],
@@ -352,10 +462,14 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         options: WrapperOptions::EndedByDashes,
         ..container("kubectl")
     },
+    Wrapper { operands: (0, usize::MAX), ..plain("ld-linux-x86-64.so.2", &[]) },
     shell(plain("linux32", &[])),
     shell(plain("linux64", &[])),
     plain("ltrace", &["-A", "-D", "-F", "-a", "-e", "-l", "-n", "-o", "-p", "-s", "-u", "-w", "-x"]),
+    runner("mise", &["exec", "x"], &["-C", "-j"]),
+    plain("mpirun", &["--host", "-H", "-n", "-np"]),
     plain("nice", &["--adjustment", "-n"]),
+    runner("nodenv", &["exec"], &[]),
     plain("nohup", &[]),
     Wrapper {
         code: &["--call", "--node-options", "--script-shell", "-c"],
@@ -364,9 +478,13 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { code: &["--call", "-c"], ..plain("npx", &["--package", "--workspace", "-p", "-w"]) },
     shell(plain("nsenter", &["--setgid", "--setuid", "--target", "-G", "-N", "-S", "-t"])),
     plain("numactl", &["-C", "-N", "-m", "-p"]),
+    Wrapper { operands: (0, 1), ..runner("nvm", &["exec"], &[]) },
+    runner("op", &["run"], &["--env-file"]),
     runner("pdm", &["run"], &[]),
+    runner("perf", &["record", "stat", "trace"], &["-C", "-F", "-a", "-c", "-e", "-o", "-p", "-r", "-t"]),
     runner("pipenv", &["run"], &[]),
     runner("pipx", &["run"], &["--spec"]),
+    runner("pixi", &["exec", "run"], &["--environment", "-e"]),
     shell(plain("pkexec", &["--user", "-u"])),
     Wrapper {
         code: &["--node-options", "--script-shell", "--shell-mode", "-c"],
@@ -381,16 +499,29 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     runner("poetry", &["run"], &["--directory", "-C"]),
     plain("prlimit", &["--pid", "-p"]),
     shell(plain("proot", &["-R", "-S", "-b", "-i", "-m", "-q", "-r", "-v", "-w"])),
+    plain("proxychains", &["-f"]),
+    plain("proxychains4", &["-f"]),
+    runner("pyenv", &["exec"], &[]),
+    runner("rbenv", &["exec"], &[]),
     plain("rlwrap", &["-C", "-D", "-H", "-O", "-P", "-S", "-b", "-f", "-g", "-l", "-q", "-s", "-t", "-z"]),
+    Wrapper { operands: (0, 1), ..runner("rr", &["record"], &["-o"]) },
+    plain("runcon", &["-c", "-l", "-r", "-t", "-u"]),
     shell(Wrapper {
         code: &["--command", "--session-command", "--shell", "-c", "-s"],
         operands: (0, 1),
         ..plain("runuser", &["--group", "--shell", "--supp-group", "--user", "-G", "-g", "-s", "-u"])
     }),
     Wrapper { operands: (1, 1), ..runner("rustup", &["run"], &[]) },
+    runner("rye", &["run"], &[]),
+    Wrapper { operands: (1, 1), ..plain("s6-setuidgid", &[]) },
+    shell(plain("schroot", &["--chroot", "--directory", "--user", "-c", "-d", "-u"])),
     shell(Wrapper { operands: (0, 1), ..plain("setarch", &[]) }),
     plain("setpriv", &["--groups", "--regid", "--reuid"]),
     plain("setsid", &[]),
+    Wrapper { operands: (1, 1), ..plain("setuidgid", &[]) },
+    plain("softlimit", &["-a", "-c", "-d", "-f", "-l", "-m", "-o", "-p", "-r", "-s", "-t"]),
+    plain("srun", &["-N", "-c", "-n", "-p", "-t"]),
+    plain("ssh-agent", &["-E", "-P", "-a", "-t"]),
     plain("sshpass", &["-P", "-d", "-f", "-p"]),
     plain("stdbuf", &["--error", "--input", "--output", "-e", "-i", "-o"]),
     Wrapper {
@@ -429,6 +560,8 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             ],
         )
     }),
+    plain("systemd-cat", &["--identifier", "--priority", "-p", "-t"]),
+    plain("systemd-inhibit", &["--mode", "--what", "--who", "--why"]),
     shell(Wrapper {
         code: &["--setenv", "-E"],
         ..plain(
@@ -456,11 +589,17 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper { operands: (1, 1), ..plain("taskset", &[]) },
     plain("time", &["--format", "--output", "-f", "-o"]),
     Wrapper { operands: (1, 1), ..plain("timeout", &["-k", "-s", "--kill-after", "--signal"]) },
+    plain("tini", &["-e", "-p"]),
+    plain("tini-static", &["-e", "-p"]),
+    shell(runner("toolbox", &["run"], &["--container", "-c"])),
+    plain("torify", &[]),
+    plain("torsocks", &[]),
     plain("unbuffer", &[]),
     shell(plain("unshare", &["--root", "--setgid", "--setuid", "--wd", "-G", "-R", "-S", "-w"])),
     runner("uv", &["run"], &["--directory", "--extra", "--group", "--project", "--python", "--with", "-p"]),
     plain("uvx", &["--from", "--python", "--with", "-p"]),
     plain("valgrind", &[]),
+    runner("volta", &["run"], &["--node", "--npm"]),
     shell(plain("x86_64", &[])),
     plain(
         "xargs",
@@ -489,6 +628,9 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
 ];
 
 pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
+    // The loader is a program too: `/lib64/ld-linux-x86-64.so.2 /bin/sh`.
+    let is_loader = program.starts_with("ld-") && program.contains(".so") || program == "ld.so";
+    let program = if is_loader { "ld-linux-x86-64.so.2" } else { program };
     WRAPPERS.iter().find(|wrapper| wrapper.name == program)
 }
 
@@ -792,8 +934,8 @@ mod unit_tests {
     use super::{
         ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS,
         GIT_HARMLESS, GIT_RUNNERS, GIT_STARTERS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS,
-        NAMERS, NUMBERS, PLUS_COMMANDS, PYTHON_HARMLESS, PYTHON_RUNNERS, SHELL_STARTERS, SHELLS, UNCLUSTERED,
-        WRAPPERS,
+        INTEGERS, NAMERS, NUMBERS, PLUS_COMMANDS, PYTHON_HARMLESS, PYTHON_RUNNERS, RUNS_NOTHING,
+        SHELL_STARTERS, SHELLS, UNCLUSTERED, WRAPPERS,
     };
 
     #[test]
@@ -807,6 +949,8 @@ mod unit_tests {
             GIT_CODE_OPTIONS,
             COMMAND_READERS,
             PLUS_COMMANDS,
+            RUNS_NOTHING,
+            INTEGERS,
             NUMBERS,
             NAMERS,
             PYTHON_RUNNERS,

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::{ASSIGNERS, NAMERS, NUMBERS};
+use super::targets::targets;
 use super::{NESTING_MAX, prints_environment};
 use crate::shell::VARIABLE_PREFIX;
-use crate::shell::scan::{Scanned, identifiers, scan_text};
-use crate::shell::word::{Command, UNKNOWN, Word};
+use crate::shell::scan::{COUNTING, Scanned, identifiers, scan_text};
+use crate::shell::word::{Command, UNKNOWN, Word, is_name};
 
 /// Stands for the output of a `$(…)`, which may repeat what the command finds on its input.
 pub(in crate::shell) const SUBSTITUTION: &str = "$(…)";
@@ -50,6 +51,8 @@ pub(super) struct Taint {
     pub(super) is_fed: bool,
     /// Nothing is known, and nothing counts as an option or as empty.
     is_unaware: bool,
+    /// The script has a function with the name of a program that prints numbers.
+    replaces_counting: bool,
 }
 
 impl Taint {
@@ -67,7 +70,9 @@ impl Taint {
         let prints = has_values && scanned.commands.iter().any(prints_environment);
         let is_fed = is_fed || scanned.feeds || prints;
         let names = inherited.iter().cloned().collect();
-        let mut taint = Taint { names, is_fed, ..Taint::default() };
+        let replaces_counting =
+            scanned.functions.iter().any(|name| COUNTING.contains(&name.as_str()) || name.contains(UNKNOWN));
+        let mut taint = Taint { names, is_fed, replaces_counting, ..Taint::default() };
         for command in &scanned.commands {
             taint.names.extend(read_by(command));
         }
@@ -212,8 +217,9 @@ impl Taint {
         open.extend(scanned.computed.iter().flat_map(|computed| computed.assigns.clone()));
         for command in &scanned.commands {
             open.extend(read_by(command));
-            let program = command.words.first().and_then(Word::program).unwrap_or_default();
-            let arguments = command.words.get(1..).unwrap_or_default();
+            let words = command.called();
+            let program = words.first().and_then(Word::program).unwrap_or_default();
+            let arguments = words.get(1..).unwrap_or_default();
             if NAMERS.contains(&program) && !ASSIGNERS.contains(&program) {
                 open.extend(arguments.iter().flat_map(|word| identifiers(&word.text)));
             }
@@ -236,23 +242,23 @@ impl Taint {
                     let literal = identifiers(text);
                     literal.iter().chain(&word.names).any(|name| indirect.contains(name))
                 };
-                if !self.indirect.contains(name) && mentions(&self.indirect) {
+                if !self.indirect.contains(name) && mentions(&self.indirect) && !self.is_count(word) {
                     self.indirect.insert(name.to_owned());
                 }
             }
             for command in &scanned.commands {
-                let program = command.words.first().and_then(Word::program).unwrap_or_default();
+                let words = command.called();
+                let program = words.first().and_then(Word::program).unwrap_or_default();
                 let mentions =
                     |word: &Word| identifiers(&word.text).iter().any(|name| self.indirect.contains(name));
-                if !command.words.iter().skip(1).any(mentions) {
+                if !words.iter().skip(1).any(mentions) {
                     continue;
                 }
                 if program == "set" || functions.contains(program) {
                     self.indirect.insert("@".to_owned());
                 }
-                if program == "printf" {
-                    let after = command.words.iter().skip_while(|word| word.text != "-v").nth(1);
-                    self.indirect.extend(after.map(|word| word.text.clone()));
+                if matches!(program, "print" | "printf") {
+                    self.indirect.extend(target_names(program, &words[1..]));
                 }
             }
             if self.indirect.len() == before {
@@ -287,10 +293,11 @@ impl Taint {
                 let is_number = !refused.contains(*name)
                     && words.iter().all(|(word, text)| {
                         let digits = text.strip_prefix('-').unwrap_or(text);
-                        !word.transforms
-                            && word.all_values.is_empty()
-                            && digits.chars().all(|c| c.is_ascii_digit() || c == UNKNOWN)
-                            && word.names.iter().all(|name| self.is_number(name))
+                        self.is_count(word)
+                            || !word.transforms
+                                && word.all_values.is_empty()
+                                && digits.chars().all(|c| c.is_ascii_digit() || c == UNKNOWN)
+                                && word.names.iter().all(|name| self.is_number(name))
                     });
                 if is_number {
                     self.numbers.insert((*name).to_owned());
@@ -330,18 +337,20 @@ impl Taint {
         (word.substitutes && self.is_fed) || word.names.iter().any(|name| self.holds(name))
     }
 
+    /// Whether a word assigns a number, whatever values are in the commands that print it: `n=$(wc -l < {{ … }})`.
+    fn is_count(&self, word: &Word) -> bool {
+        word.assigns_count() && !self.replaces_counting
+    }
+
     fn is_tainted(&self, word: &Word) -> bool {
         !word.all_values.is_empty() || self.reaches(word)
     }
 
     fn assigned_by(&mut self, command: &Command, functions: &BTreeSet<&str>) {
-        let program = command.words.first().and_then(Word::program).unwrap_or_default();
-        let assigns = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset" | "env");
-        let words = command.words.iter().skip(1).filter(|_| assigns);
-        for word in command.assignments.iter().chain(words) {
-            if let Some(name) = word.assigned()
-                && self.is_tainted(word)
-            {
+        let words = command.called();
+        let program = words.first().and_then(Word::program).unwrap_or_default();
+        for (name, word) in assigned_words(command) {
+            if self.is_tainted(word) && !self.is_count(word) {
                 self.names.insert(name.to_owned());
             }
         }
@@ -353,14 +362,15 @@ impl Taint {
             }
         }
         // A name that is not known before the script runs may be that of a function.
-        let is_unknown = command.words.first().is_some_and(|word| word.program().is_none());
+        let is_unknown = words.first().is_some_and(|word| word.program().is_none());
         let is_call = program == "set" || functions.contains(program) || is_unknown && !functions.is_empty();
-        if is_call && command.words.iter().skip(1).any(|word| self.is_tainted(word)) {
+        if is_call && words.iter().skip(1).any(|word| self.is_tainted(word)) {
             self.names.insert("@".to_owned());
         }
-        if program == "printf" && command.words.iter().any(|word| self.is_tainted(word)) {
-            let after = command.words.iter().skip_while(|word| word.text != "-v").nth(1);
-            self.names.extend(after.map(|word| word.text.clone()));
+        if matches!(program, "compgen" | "print" | "printf" | "set")
+            && words.iter().any(|word| self.is_tainted(word))
+        {
+            self.names.extend(target_names(program, &words[1..]));
         }
     }
 }
@@ -392,7 +402,7 @@ fn with_traps(scanned: &Scanned) -> Option<Scanned> {
 
 /// The action of `trap ACTION SIGNAL…`. What stands for an expansion in it is no name.
 fn trap_action(command: &Command) -> Option<String> {
-    let (name, arguments) = command.words.split_first()?;
+    let (name, arguments) = command.called().split_first()?;
     let action = arguments.iter().find(|word| !word.text.starts_with('-'))?;
     (name.program() == Some("trap")).then(|| action.text.clone())
 }
@@ -401,7 +411,7 @@ fn trap_action(command: &Command) -> Option<String> {
 /// command that is not found.
 fn are_called_from_elsewhere(scanned: &Scanned) -> bool {
     let exports = |command: &Command| {
-        let program = command.words.first().and_then(Word::program).unwrap_or_default();
+        let program = command.called().first().and_then(Word::program).unwrap_or_default();
         let has = |letter: char, sign: char| {
             command.words.iter().skip(1).any(|word| {
                 word.text.starts_with(sign) && word.text.contains(letter) || word.text.contains(UNKNOWN)
@@ -424,13 +434,8 @@ fn is_parameter(name: &str) -> bool {
 
 /// Every assignment of a word: the variable, the word, and the part of its text that is assigned.
 fn assignments(scanned: &Scanned) -> impl Iterator<Item = (&str, &Word, &str)> {
-    let by_commands = scanned.commands.iter().flat_map(|command| {
-        let program = command.words.first().and_then(Word::program).unwrap_or_default();
-        let assigns = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset" | "env");
-        command.assignments.iter().chain(command.words.iter().skip(1).filter(move |_| assigns))
-    });
-    let by_commands =
-        by_commands.filter_map(|word| word.assigned().map(|name| (name, word, word.assigned_text())));
+    let by_commands = scanned.commands.iter().flat_map(assigned_words);
+    let by_commands = by_commands.map(|(name, word)| (name, word, word.assigned_text()));
     let by_flows = scanned
         .flows
         .iter()
@@ -438,18 +443,36 @@ fn assignments(scanned: &Scanned) -> impl Iterator<Item = (&str, &Word, &str)> {
     by_commands.chain(by_flows)
 }
 
+/// The words of a command that assign, each with its variable.
+pub(super) fn assigned_words(command: &Command) -> impl Iterator<Item = (&str, &Word)> {
+    const OTHERS: &[&str] = &["declare", "env", "float", "integer", "nameref", "typeset"];
+    let words = command.called();
+    let program = words.first().and_then(Word::program).unwrap_or_default();
+    let assigns = ASSIGNERS.contains(&program) || OTHERS.contains(&program);
+    let words = command.assignments.iter().chain(words.iter().skip(1).filter(move |_| assigns));
+    words.filter_map(|word| word.assigned().map(|name| (name, word)))
+}
+
+/// The names of the variables that a command assigns.
+fn target_names(program: &str, arguments: &[Word]) -> impl Iterator<Item = String> {
+    let name_of = |word: &Word| word.text.split('[').next().unwrap_or_default().to_owned();
+    targets(program, arguments).into_iter().map(move |word| name_of(&word))
+}
+
 fn assigned(word: &Word) -> Option<String> {
     word.assigned().map(str::to_owned)
 }
 
-/// The variables that a command reads from its input.
+/// The variables that a command reads from its input. A command whose name is not known may be `read`.
 fn read_by(command: &Command) -> Vec<String> {
-    let program = command.words.first().and_then(Word::program).unwrap_or_default();
+    let Some((first, arguments)) = command.called().split_first() else { return Vec::new() };
+    let Some(program) = first.program() else {
+        return arguments.iter().filter(|word| is_name(&word.text)).map(|word| word.text.clone()).collect();
+    };
     if !matches!(program, "read" | "mapfile" | "readarray" | "getopts") {
         return Vec::new();
     }
-    let name_of = |word: &Word| word.text.split('[').next().unwrap_or_default().to_owned();
     let defaults = ["REPLY", "MAPFILE", "OPTARG"].map(str::to_owned);
-    let names = command.words.iter().skip(1).map(name_of);
-    names.filter(|name| !name.starts_with('-')).chain(defaults).collect()
+    let names = target_names(program, arguments).filter(|name| !name.starts_with('-'));
+    names.chain(defaults).collect()
 }

@@ -112,8 +112,9 @@ impl Scanner {
     fn end_command(&mut self, list: &mut CommandList, piped: bool) {
         let mut command = std::mem::take(&mut list.command);
         command.is_piped = piped;
+        command.is_fed |= list.is_fed;
         // `exec < file` changes what every later command reads.
-        if let [word] = command.words.as_slice() {
+        if let [word] = command.called() {
             self.found.feeds |= word.text == "exec";
         }
         // A newline behind a `|` ends nothing.
@@ -204,6 +205,7 @@ impl Scanner {
             self.take();
         }
         let at = self.offset();
+        list.command.is_fed |= operator.starts_with('<');
         if operator.starts_with('<') && list.command.is_empty() {
             // A group, or what follows it in the same command, reads from here.
             self.found.feeds = true;
@@ -267,7 +269,8 @@ impl Scanner {
                 } else {
                     // Without `in`, the loop is over the parameters.
                     let from = vec!["@".to_owned()];
-                    self.found.flows.push(Flow { to: word.text.clone(), has_value: false, from, text: None });
+                    let (to, span) = (word.text.clone(), word.span.clone());
+                    self.found.flows.push(Flow { to, span, has_value: false, from, text: None });
                     list.loop_name.clone_from(&word.text);
                 }
                 list.expect = if list.expect == Expect::LoopName { Expect::LoopIn } else { Expect::Command };
@@ -283,8 +286,8 @@ impl Scanner {
                 if word.substitutes {
                     from.push(SUBSTITUTION.to_owned());
                 }
-                let to = list.loop_name.clone();
-                self.found.flows.push(Flow { to, has_value, from, text: Some(word) });
+                let (to, span) = (list.loop_name.clone(), word.span.clone());
+                self.found.flows.push(Flow { to, span, has_value, from, text: Some(word) });
                 list.expect = Expect::LoopWord;
             }
             Expect::CaseSubject => list.expect = Expect::CaseIn,
@@ -334,8 +337,14 @@ impl Scanner {
                     // `select` assigns what it reads.
                     self.found.feeds |= list.is_fed || word.text == "select";
                     if word.text == "select" {
-                        let to = "REPLY".to_owned();
-                        self.found.flows.push(Flow { to, has_value: true, from: Vec::new(), text: None });
+                        let (to, span) = ("REPLY".to_owned(), word.span.clone());
+                        self.found.flows.push(Flow {
+                            to,
+                            span,
+                            has_value: true,
+                            from: Vec::new(),
+                            text: None,
+                        });
                     }
                     list.expect = Expect::LoopName;
                     return;
@@ -372,7 +381,8 @@ impl Scanner {
                 let from = self.found.names[before..].to_vec();
                 let to = word.assigned().unwrap_or_default().to_owned();
                 // A substitution within it may print anything.
-                self.found.flows.push(Flow { to, has_value: false, from, text: None });
+                let span = word.span.clone();
+                self.found.flows.push(Flow { to, span, has_value: false, from, text: None });
                 return;
             }
             list.command.assignments.push(word);

@@ -1,5 +1,6 @@
 //! Words: quotes, expansions, and the form of a reference in each of them.
 
+use super::counts::counts;
 use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, scan_text};
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::{Computed, Flow, UNKNOWN, Word, is_name};
@@ -127,7 +128,9 @@ impl Scanner {
         } else if self.sees("(") {
             word.substitutes = true;
             word.transforms = true;
+            let before = self.found.commands.len();
             self.parenthesis();
+            word.counts = counts(&self.found.commands[before..]);
         } else if self.sees("{") {
             let start = self.at + 1;
             self.within(ShellErrorKind::Parameter, |scanner| {
@@ -231,16 +234,18 @@ impl Scanner {
         let length = if length == 0 { operand.chars().next().map_or(0, char::len_utf8) } else { length };
         let (name, rest) = operand.split_at(length);
         let name = name.to_owned();
-        if rest.starts_with(":=") || rest.starts_with('=') {
-            let from = self.found.names[names_before..].to_vec();
-            let text = Word { text: rest.trim_start_matches([':', '=']).to_owned(), ..Word::default() };
-            self.found.flows.push(Flow { to: name.clone(), has_value: false, from, text: Some(text) });
-        }
         let (subscript, rest) =
             match rest.strip_prefix('[').and_then(|rest| rest.split_at_checked(closing(rest))) {
                 Some((subscript, rest)) => (subscript, rest.trim_start_matches(']')),
                 None => ("", rest),
             };
+        if rest.starts_with(":=") || rest.starts_with('=') {
+            let from = self.found.names[names_before..].to_vec();
+            let text = Word { text: rest.trim_start_matches([':', '=']).to_owned(), ..Word::default() };
+            let begin = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
+            let span = begin..self.offset().max(begin);
+            self.found.flows.push(Flow { to: name.clone(), span, has_value: false, from, text: Some(text) });
+        }
         let is_whole = matches!(subscript, "@" | "*");
         let is_slice = rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '?', '+']));
         let lists_keys = content.starts_with('!') && is_whole && rest.is_empty();
@@ -327,7 +332,7 @@ impl Scanner {
             self.found.commands.push(command);
         }
         self.found.names.extend(inner.names);
-        self.found.flows.extend(inner.flows);
+        self.found.flows.extend(inner.flows.into_iter().map(|flow| Flow { span: span.clone(), ..flow }));
         self.found.functions.extend(inner.functions);
         self.found.feeds |= inner.feeds;
         self.found

@@ -1,0 +1,73 @@
+//! Substitutions that print a number, whatever values their commands have: `$(wc -l < f)`, `$(grep -c x f || true)`.
+
+use crate::shell::word::{Command, UNKNOWN, Word};
+
+/// The programs that `counts` knows. A function of the script with such a name is another program.
+pub(in crate::shell) const COUNTING: &[&str] = &["date", "grep", "id", "nproc", "tr", "true", "wc"];
+
+/// Whether the commands of a `$(…)` print nothing but a number. What is piped on counts only through what reads it.
+pub(super) fn counts(commands: &[Command]) -> bool {
+    let printing = |index: usize| {
+        let command = &commands[index];
+        let before = index.checked_sub(1).map(|before| &commands[before]);
+        match command.words.first().map(|word| word.text.as_str()) {
+            Some("tr") => {
+                deletes(&command.words) && before.is_some_and(|one| one.is_piped && prints_number(one))
+            }
+            _ => prints_number(command),
+        }
+    };
+    let is_silent = |command: &Command| matches!(command.words.as_slice(), [word] if matches!(word.text.as_str(), ":" | "true"));
+    let mut prints = false;
+    for (index, command) in commands.iter().enumerate() {
+        let says_errors = command.writes.iter().any(|to| to.text != "/dev/null");
+        if command.words.is_empty() || !command.assignments.is_empty() || says_errors {
+            return false;
+        }
+        if !command.is_piped && !is_silent(command) {
+            if !printing(index) {
+                return false;
+            }
+            prints = true;
+        }
+    }
+    prints
+}
+
+fn prints_number(command: &Command) -> bool {
+    let Some((name, arguments)) = command.words.split_first() else { return false };
+    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    match (name.text.as_str(), texts.as_slice()) {
+        // With the name of a file, `wc` prints it.
+        ("wc", [option]) => matches!(*option, "-c" | "-l" | "-m" | "-w"),
+        ("date", [format]) => *format == "+%s",
+        ("id", [option]) => *option == "-u",
+        ("nproc", []) => true,
+        ("grep", _) => counts_lines(arguments),
+        _ => false,
+    }
+}
+
+/// `grep -c PATTERN`, with one file at most: with several it prints their names.
+fn counts_lines(arguments: &[Word]) -> bool {
+    let is_option = |word: &&Word| word.text.starts_with('-') && word.text.len() > 1;
+    let options = arguments.iter().take_while(is_option).count();
+    let (options, operands) = arguments.split_at(options);
+    let ends_options = options.last().is_some_and(|word| word.text == "--");
+    let is_known = |word: &Word| {
+        word.text == "--" || word.text.chars().skip(1).all(|letter| "cEFivwxs".contains(letter))
+    };
+    let is_operand = |word: &Word| {
+        let is_one = !word.may_vanish && !word.may_be_files() && !word.may_be_several();
+        is_one && (ends_options || !word.text.starts_with([UNKNOWN, '-']))
+    };
+    options.iter().any(|word| word.text.contains('c'))
+        && options.iter().all(is_known)
+        && (1..=2).contains(&operands.len())
+        && operands.iter().all(is_operand)
+}
+
+/// `tr -d ' '`
+fn deletes(words: &[Word]) -> bool {
+    matches!(words, [_, option, set] if option.text == "-d" && !set.text.contains(UNKNOWN))
+}
