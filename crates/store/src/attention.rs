@@ -18,6 +18,8 @@ pub enum AttentionKind {
     Warning,
     /// A person could not be told what waits.
     Undelivered,
+    /// A run was ended, and may or may not have had an effect.
+    UnknownEffect,
 }
 
 /// The subject of a reason: a check or an expected artifact.

@@ -1,6 +1,8 @@
 //! The ledger of effects: what external attempts of all runs did to the world, by key.
 
-use escrow_model::{EffectInQuestion, EffectIntent, EffectState, Millis, RunId, ScopePath, ScopeStep};
+use escrow_model::{
+    EffectInQuestion, EffectIntent, EffectState, LedgerEffect, Millis, RunId, ScopePath, ScopeStep,
+};
 use serde_json::Value;
 
 /// An effect, as the run that attempted it last left it.
@@ -56,6 +58,21 @@ impl EffectRow {
             None => self.is_of(attempter),
         };
         is_same && (self.state != EffectState::Confirmed || asked.confirmed)
+    }
+}
+
+/// The effect as a run sees it.
+impl From<&EffectRow> for LedgerEffect {
+    fn from(row: &EffectRow) -> LedgerEffect {
+        LedgerEffect {
+            run: row.run.clone(),
+            check: row.check.clone(),
+            scope: row.scope.clone(),
+            attempts: row.attempts,
+            state: row.state,
+            digest: row.request_digest.clone(),
+            output: row.output.clone(),
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub enum StoreErrorKind {
         found: u32,
         known: u32,
     },
+    /// Its path names another file than the one that was opened, or none.
+    Replaced,
     /// The disk failed. Whether the commit survived is only known once it is repeated.
     Io,
     NoSuchRun,
@@ -97,6 +99,9 @@ impl StoreError {
             }
             StoreErrorKind::OlderVersion { .. } => {
                 "run any verb that writes, for instance `escrow run`, to bring it up to date"
+            }
+            StoreErrorKind::Replaced => {
+                "put the file back, or end this process, restore a backup and start it again; nothing was written"
             }
             StoreErrorKind::Io => "check the disk; repeating the command is safe",
             StoreErrorKind::NoSuchRun => "`escrow runs` lists the runs",

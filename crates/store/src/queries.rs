@@ -6,6 +6,7 @@ use escrow_model::{Entry, RunId};
 use serde_json::{Map, Value};
 
 use crate::attention::AttentionItem;
+use crate::chain::Hash;
 use crate::chain_definition::{ChainRow, ChainRunFilter, ChainRunRow};
 use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
@@ -54,6 +55,13 @@ pub trait Queries: Send + Sync {
 
     /// What the run was started with; `None` when there is no such run.
     fn first_entry<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Entry>, StoreError>>;
+
+    /// The numbers and hashes of the last entries of a run, oldest first, without what the entries say.
+    fn last_hashes<'a>(
+        &'a self,
+        run: &'a RunId,
+        limit: usize,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Hash)>, StoreError>>;
 
     /// The whole journal of a run, byte for byte; empty when there is no such run.
     fn journal<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StoredEntry>, StoreError>>;

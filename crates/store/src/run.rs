@@ -62,6 +62,8 @@ pub struct RunRow {
     pub event: Option<String>,
     /// How many playbook runs this one is nested in.
     pub depth: u32,
+    /// The outermost run around it; itself if it is nested in none.
+    pub root: RunId,
     pub safe_mode: bool,
     pub directory: String,
     pub artifacts_directory: String,

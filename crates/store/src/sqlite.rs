@@ -24,6 +24,7 @@ mod entries;
 mod feed;
 mod fires;
 mod hash;
+mod identity;
 mod import;
 mod inbox;
 mod invocations;

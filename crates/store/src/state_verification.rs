@@ -5,6 +5,7 @@ use std::fmt;
 use escrow_model::RunId;
 
 use crate::chain::Hash;
+use crate::loss::Loss;
 use crate::verify::Break;
 
 /// Everything that was checked, and everything that is wrong with it.
@@ -53,15 +54,26 @@ pub enum StateBreak {
         kind: String,
         name: String,
     },
+    /// The chain of receipts is not the one that was written.
+    Receipts {
+        problem: String,
+    },
     /// SQLite finds the database itself damaged.
     Damaged {
         problem: String,
     },
-    /// Committed entries of the run are missing at its end.
+    /// Committed entries are missing, up to this one of the run. Others of them may belong to other runs.
     Lost {
         run: RunId,
         seq: u64,
+        entries: u64,
     },
+}
+
+impl StateBreak {
+    pub fn of_loss(loss: &Loss) -> StateBreak {
+        StateBreak::Lost { run: loss.last.run.clone(), seq: loss.last.seq, entries: loss.entries() }
+    }
 }
 
 impl fmt::Display for StateBreak {
@@ -89,11 +101,20 @@ impl fmt::Display for StateBreak {
             StateBreak::Schema { kind, name } => {
                 write!(formatter, "the {kind} `{name}` of the database is not as Escrow made it")
             }
+            StateBreak::Receipts { problem } => {
+                write!(formatter, "the ledger of receipts is broken {problem}")
+            }
             StateBreak::Damaged { problem } => write!(formatter, "the database is damaged: {problem}"),
-            StateBreak::Lost { run, seq } => write!(
-                formatter,
-                "the journal of `{run}` once had {seq} entries: the write-ahead log was removed or cut"
-            ),
+            StateBreak::Lost { run, seq, entries } => {
+                let missing = match entries {
+                    1 => "1 entry that was committed is".to_owned(),
+                    entries => format!("{entries} entries that were committed are"),
+                };
+                write!(
+                    formatter,
+                    "{missing} missing, up to entry {seq} of `{run}`: the write-ahead log was removed or cut, or the machine lost power"
+                )
+            }
         }
     }
 }

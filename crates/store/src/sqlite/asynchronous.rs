@@ -9,6 +9,7 @@ use escrow_model::{ChainStatus, Entry, InvocationId, Message, Millis, RunId};
 use serde_json::{Map, Value};
 
 use crate::attention::{AttentionItem, Dismissal};
+use crate::chain::Hash;
 use crate::chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
 use crate::conflict::RunConflict;
@@ -173,6 +174,15 @@ impl Queries for Store {
 
     fn first_entry<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Entry>, StoreError>> {
         Box::pin(async move { Store::first_entry(self, run) })
+    }
+
+    fn last_hashes<'a>(
+        &'a self,
+        run: &'a RunId,
+        limit: usize,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Hash)>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.blocking(move |store| store.last_hashes(&run, limit)))
     }
 
     fn journal<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StoredEntry>, StoreError>> {

@@ -1,5 +1,5 @@
-//! Finds what needs a person: open waits, runs that ended badly or were interrupted, and deliveries with warnings.
-//! Grouped by cause, newest first. Two indexes answer it; no journal is read.
+//! Finds what needs a person: open waits, runs that ended badly or were interrupted, effects that such runs left unknown,
+//! and deliveries with warnings. Grouped by cause, newest first. Indexes answer it; no journal is read.
 //!
 //! A dismissal covers a cause up to its newest occurrence; a newer occurrence brings the cause back.
 
@@ -65,6 +65,7 @@ impl Store {
                 .into_iter()
                 .chain(causes::interrupted(connection, &judge)?)
                 .chain(causes::undelivered(connection)?)
+                .chain(causes::unknown_effects(connection)?)
             {
                 add(one, &dismissals, &mut items);
             }
@@ -131,6 +132,7 @@ pub(crate) fn forget_gone(connection: &Connection) -> Result<(), Trouble> {
         .into_iter()
         .chain(causes::interrupted(connection, &|_| Liveness::Dead)?)
         .chain(causes::undelivered(connection)?)
+        .chain(causes::unknown_effects(connection)?)
     {
         add(one, &dismissals, &mut left);
     }

@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreErrorKind;
+use crate::sqlite::identity::{FileIdentity, opened};
 use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{mark, schema};
 
@@ -24,9 +25,16 @@ const WAL_BYTES_KEPT: u32 = 8 << 20;
 /// reads all of them from the log.
 const PAGE_BYTES: u32 = 2_048;
 
-/// Opens the database for writing; makes it when it does not exist.
-pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
+/// Opens the database for writing; makes it when it does not exist. Also says which file it is.
+pub(crate) fn for_writing(
+    path: &Path,
+    busy_timeout: Duration,
+) -> Result<(Connection, FileIdentity), Trouble> {
     make_private(path);
+    opened(path, || writer(path, busy_timeout))
+}
+
+fn writer(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -55,21 +63,26 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
 /// The file is opened writable where that is allowed, because the log of a process that was killed may need to
 /// be indexed again; `query_only` keeps us from changing anything. In a directory that may not be written and
 /// that has no log, the file is read as it is.
-pub(crate) fn for_reading(path: &Path, busy_timeout: Duration) -> Result<Option<Connection>, Trouble> {
+pub(crate) fn for_reading(
+    path: &Path,
+    busy_timeout: Duration,
+) -> Result<Option<(Connection, FileIdentity)>, Trouble> {
     if !path.try_exists().unwrap_or(true) {
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = reader(path, flags, busy_timeout).or_else(|trouble| match trouble.kind() {
-        StoreErrorKind::Unopenable | StoreErrorKind::ReadOnly => {
-            read_unchanging(path, busy_timeout).ok_or(trouble)
-        }
-        _ => Err(trouble),
-    });
-    let (connection, version) = opened?;
+    let read = || {
+        reader(path, flags, busy_timeout).or_else(|trouble| match trouble.kind() {
+            StoreErrorKind::Unopenable | StoreErrorKind::ReadOnly => {
+                read_unchanging(path, busy_timeout).ok_or(trouble)
+            }
+            _ => Err(trouble),
+        })
+    };
+    let ((connection, version), identity) = opened(path, read)?;
     match version {
         0 => Ok(None),
-        schema::VERSION => Ok(Some(connection)),
+        schema::VERSION => Ok(Some((connection, identity))),
         found => Err(Trouble::Known(
             StoreErrorKind::OlderVersion { found, known: schema::VERSION },
             format!("the database has version {found}, this Escrow reads version {}", schema::VERSION),

@@ -19,6 +19,21 @@ impl Store {
         self.read(|connection| stored(connection, run, 1))
     }
 
+    /// The numbers and hashes of the last entries, oldest first.
+    pub fn last_hashes(&self, run: &RunId, limit: usize) -> Result<Vec<(u64, Hash)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT seq, hash FROM entries WHERE journal = (SELECT id FROM journals WHERE run = ?1)
+                 ORDER BY seq DESC LIMIT ?2",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map((run.as_str(), limit), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let mut hashes: Vec<(u64, Hash)> = rows.collect::<rusqlite::Result<_>>()?;
+            hashes.reverse();
+            Ok(hashes)
+        })
+    }
+
     /// The entries from `from_seq` on.
     pub fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         self.read(|connection| Bytes::read(connection, run, from_seq, None)?.decode(run))

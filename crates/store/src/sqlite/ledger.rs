@@ -10,7 +10,7 @@
 //! share a ledger see each other's numbers and keys. Positions have no gaps: a missing one was
 //! removed by another program.
 
-mod chain;
+pub(in crate::sqlite) mod chain;
 mod query;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::connect;
+use crate::sqlite::identity::{FileIdentity, WrittenFiles};
 use crate::sqlite::store::{Mode, Options};
 use crate::sqlite::trouble::Trouble;
 
@@ -79,6 +80,7 @@ CREATE TABLE receipt_runs (
 pub struct ReceiptLedger {
     connection: Connection,
     path: PathBuf,
+    files: WrittenFiles,
     mode: Mode,
 }
 
@@ -104,22 +106,26 @@ impl ReceiptLedger {
     /// For writing, makes the file when it is not there; for reading, makes and changes nothing.
     pub fn open(path: &Path, mode: Mode) -> Result<ReceiptLedger, StoreError> {
         let busy_timeout = Options::default().busy_timeout;
-        let connection = match mode {
+        let opened = match mode {
             Mode::Write => open_for_writing(path, busy_timeout),
             Mode::Read => {
                 connect::for_reading(path, busy_timeout).and_then(|found| found.ok_or_else(|| absent(path)))
             }
         };
-        let connection = connection.map_err(|trouble| trouble.at(path))?;
-        Ok(ReceiptLedger { connection, path: path.to_owned(), mode })
+        opened.map(|opened| ReceiptLedger::new(opened, path, mode)).map_err(|trouble| trouble.at(path))
     }
 
     /// For the receipts of hooks: written with the next sync of the system instead of one of their own. A crash of the
     /// machine loses the last ones, and no hook waits for the disk.
     pub fn open_grouped(path: &Path) -> Result<ReceiptLedger, StoreError> {
         let busy_timeout = Duration::from_secs(2);
-        let connection = connect::for_writing(path, busy_timeout).map_err(|trouble| trouble.at(path))?;
-        Ok(ReceiptLedger { connection, path: path.to_owned(), mode: Mode::Write })
+        let opened = connect::for_writing(path, busy_timeout).map_err(|trouble| trouble.at(path))?;
+        Ok(ReceiptLedger::new(opened, path, Mode::Write))
+    }
+
+    fn new((connection, identity): (Connection, FileIdentity), path: &Path, mode: Mode) -> ReceiptLedger {
+        let files = WrittenFiles::new(path, identity);
+        ReceiptLedger { connection, path: path.to_owned(), files, mode }
     }
 
     fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, LedgerError> {
@@ -131,11 +137,13 @@ impl ReceiptLedger {
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, LedgerError> {
-        let path = &self.path;
+        let (path, files) = (&self.path, &mut self.files);
         let attempt = || -> Result<T, Problem> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let done = work(&transaction)?;
+            files.verify()?;
             transaction.commit()?;
+            files.verify()?;
             Ok(done)
         };
         attempt().map_err(|problem| problem.at(path))
@@ -150,10 +158,10 @@ fn absent(path: &Path) -> Trouble {
 }
 
 /// A receipt is the proof that something was done, so it is on the disk before anybody sees it.
-fn open_for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
-    let connection = connect::for_writing(path, busy_timeout)?;
+fn open_for_writing(path: &Path, busy_timeout: Duration) -> Result<(Connection, FileIdentity), Trouble> {
+    let (connection, identity) = connect::for_writing(path, busy_timeout)?;
     connection.execute_batch("PRAGMA synchronous=FULL")?;
-    Ok(connection)
+    Ok((connection, identity))
 }
 
 /// Why an operation was not done, before it is known in which file.
@@ -178,6 +186,12 @@ impl Problem {
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Problem {
         Problem::Trouble(error.into())
+    }
+}
+
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Problem {
+        Problem::Trouble(trouble)
     }
 }
 

@@ -147,7 +147,16 @@ impl Store {
     /// Entries that are known to be missing, oldest loss first.
     pub fn losses(&self) -> Result<Vec<Loss>, StoreError> {
         let database = self.path().to_owned();
-        self.read(move |connection| Ok(losses(connection, &database)?))
+        let without_tables = self.lost_with_database();
+        let found = self.read(move |connection| Ok(Some(losses(connection, &database)?)))?;
+        Ok(found.unwrap_or(without_tables))
+    }
+
+    /// What the mark names beside a database without tables: the log that had them is gone. To be read before the
+    /// database is.
+    pub(crate) fn lost_with_database(&self) -> Vec<Loss> {
+        let last = read(&mark_of(self.path()));
+        last.map(|last| Loss { noticed_at: None, last, found: 0 }).into_iter().collect()
     }
 }
 

@@ -3,13 +3,14 @@
 //! A reader never waits for the writer: each query sees the database as its last commit left it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::sqlite::connect;
+use crate::sqlite::identity::FileIdentity;
 use crate::sqlite::trouble::Trouble;
 
 /// Connections kept open between queries. More may be open while as many queries run at once.
@@ -18,16 +19,24 @@ const IDLE_MAX: usize = 4;
 pub(crate) struct Readers {
     path: PathBuf,
     busy_timeout: Duration,
+    /// The file that was opened first. Answers come from no other: they would contradict each other.
+    identity: OnceLock<FileIdentity>,
     idle: Mutex<Vec<Connection>>,
     /// `data_version` is only comparable within one connection, so one is set apart for it.
     versions: Mutex<Option<Connection>>,
 }
 
 impl Readers {
-    pub(crate) fn new(path: &Path, busy_timeout: Duration, first: Option<Connection>) -> Readers {
+    pub(crate) fn new(
+        path: &Path,
+        busy_timeout: Duration,
+        identity: Option<FileIdentity>,
+        first: Option<Connection>,
+    ) -> Readers {
         Readers {
             path: path.to_owned(),
             busy_timeout,
+            identity: identity.map_or_else(OnceLock::new, OnceLock::from),
             idle: Mutex::new(first.into_iter().collect()),
             versions: Mutex::default(),
         }
@@ -38,6 +47,7 @@ impl Readers {
         &self,
         query: impl FnOnce(&Connection) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
+        self.verify_file()?;
         let idle = unpoisoned(&self.idle).pop();
         let Some(connection) = idle.map_or_else(|| self.open(), |connection| Ok(Some(connection)))? else {
             return Ok(T::default());
@@ -55,6 +65,7 @@ impl Readers {
     /// SQLite has no notifications. Reading `data_version` touches shared memory only, so asking every few
     /// milliseconds costs less than any file watcher.
     pub(crate) fn data_version(&self) -> Result<u64, StoreError> {
+        self.verify_file()?;
         let mut versions = unpoisoned(&self.versions);
         if versions.is_none() {
             *versions = self.open()?;
@@ -72,8 +83,22 @@ impl Readers {
         unpoisoned(&self.versions).take();
     }
 
+    /// An error if the database was removed or replaced since it was opened.
+    pub(crate) fn verify_file(&self) -> Result<(), StoreError> {
+        match self.identity.get() {
+            Some(identity) => identity.verify(&self.path).map_err(|trouble| trouble.at(&self.path)),
+            None => Ok(()),
+        }
+    }
+
     fn open(&self) -> Result<Option<Connection>, StoreError> {
-        connect::for_reading(&self.path, self.busy_timeout).map_err(|trouble| trouble.at(&self.path))
+        let opened = connect::for_reading(&self.path, self.busy_timeout);
+        let Some((connection, identity)) = opened.map_err(|trouble| trouble.at(&self.path))? else {
+            return Ok(None);
+        };
+        self.identity.get_or_init(|| identity);
+        self.verify_file()?;
+        Ok(Some(connection))
     }
 }
 

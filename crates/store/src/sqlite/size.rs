@@ -24,7 +24,8 @@ impl Store {
 
     /// Gives the space of removed runs back to the disk. It rewrites the file, so no other process may be writing.
     pub(crate) fn compact(&self) -> Result<(), StoreError> {
-        let compacted = connect::for_writing(self.path(), self.busy_timeout()).and_then(|connection| {
+        self.verify_file()?;
+        let compacted = connect::for_writing(self.path(), self.busy_timeout()).and_then(|(connection, _)| {
             connection.execute_batch("VACUUM")?;
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(())

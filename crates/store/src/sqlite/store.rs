@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::close::{Mark, tidy};
+use crate::sqlite::identity::FileIdentity;
 use crate::sqlite::readers::Readers;
 use crate::sqlite::trouble::Trouble;
 use crate::sqlite::writer::{Caller, Writer};
@@ -50,7 +51,7 @@ struct Shared {
     mark: Mark,
     options: Options,
     /// Open and checked, but not written to yet: many processes never write.
-    unused: Mutex<Option<Connection>>,
+    unused: Mutex<Option<(Connection, FileIdentity)>>,
     writer: OnceLock<Writer>,
     readers: Readers,
 }
@@ -79,19 +80,21 @@ impl Store {
             Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
         };
         let mark = match &reader {
-            Some(reader) if mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => Mark::Spent,
+            Some((reader, _)) if mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => Mark::Spent,
             Some(_) => Mark::Telling,
             // A writer has recorded what it found missing.
             None if mode == Mode::Write => Mark::Spent,
             None => Mark::Telling,
         };
+        let identity = unused.as_ref().or(reader.as_ref()).map(|(_, identity)| *identity);
+        let reader = reader.map(|(connection, _)| connection);
         let shared = Shared {
             path: path.to_owned(),
             mark,
             options,
             unused: Mutex::new(unused),
             writer: OnceLock::new(),
-            readers: Readers::new(path, options.busy_timeout, reader),
+            readers: Readers::new(path, options.busy_timeout, identity, reader),
         };
         Ok(Store { shared: Arc::new(shared) })
     }
@@ -126,6 +129,11 @@ impl Store {
         query: impl FnOnce(&Connection) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
         self.shared.readers.read(query)
+    }
+
+    /// An error if the database was removed or replaced since it was opened.
+    pub(crate) fn verify_file(&self) -> Result<(), StoreError> {
+        self.shared.readers.verify_file()
     }
 
     /// Changes when any process commits. Only comparable with other values of the same store.
@@ -166,8 +174,8 @@ impl Store {
             return Ok(writer);
         }
         let mut unused = shared.unused.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = unused.take() {
-            let writer = Writer::new(connection, shared.path.clone(), self.busy_timeout());
+        if let Some((connection, identity)) = unused.take() {
+            let writer = Writer::new(connection, shared.path.clone(), identity, self.busy_timeout());
             let writer = writer.map_err(|error| Trouble::from(error).at(&shared.path))?;
             return Ok(shared.writer.get_or_init(|| writer));
         }

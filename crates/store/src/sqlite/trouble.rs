@@ -102,6 +102,7 @@ fn predicate(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::NewerVersion { .. } => "was written by a newer Escrow",
         StoreErrorKind::Unreleased { .. } => "was written before the first release",
         StoreErrorKind::OlderVersion { .. } => "was written by an older Escrow",
+        StoreErrorKind::Replaced => "was removed or replaced while it was open",
         StoreErrorKind::Io => "could not be read or written",
         StoreErrorKind::FinalStatus => "refused the commit: a terminal status is final",
         StoreErrorKind::NoSuchRun

@@ -9,7 +9,7 @@ use crate::entry::decode;
 use crate::error::StoreError;
 use crate::sqlite::store::Store;
 use crate::sqlite::trouble::Trouble;
-use crate::sqlite::{derived, entries, mark, roster, schema};
+use crate::sqlite::{derived, entries, ledger, mark, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
@@ -30,9 +30,7 @@ impl Store {
             let losses = mark::losses(connection, &database)?;
             let snapshot = connection.unchecked_transaction()?;
             let mut breaks = derived::differences_of(&snapshot, run)?;
-            let end = entries::head(&snapshot, run)?.map_or(0, |head| head.seq);
-            let lost = losses.iter().filter(|loss| loss.last.run == *run && loss.last.seq > end);
-            breaks.extend(lost.map(|loss| StateBreak::Lost { run: run.clone(), seq: loss.last.seq }));
+            breaks.extend(losses.iter().filter(|loss| loss.last.run == *run).map(StateBreak::of_loss));
             breaks.extend(roster::walk(&snapshot)?.breaks);
             Ok(breaks)
         })
@@ -41,12 +39,19 @@ impl Store {
     /// Verifies every journal, every derived table and the roster; `None` when there is no database.
     pub fn verify_state(&self) -> Result<Option<StateVerification>, StoreError> {
         let database = self.path().to_owned();
-        self.read(move |connection| {
+        let lost: Vec<StateBreak> = self.lost_with_database().iter().map(StateBreak::of_loss).collect();
+        let verified = self.read(move |connection| {
             let losses = mark::losses(connection, &database)?;
             let snapshot = connection.unchecked_transaction()?;
             let walked = roster::walk(&snapshot)?;
             let (mut breaks, mut entries) = (walked.breaks, 0);
+            // A run that is lost with its creation has no journal, so a loss counts whether or not its run is there.
+            breaks.extend(losses.iter().map(StateBreak::of_loss));
             breaks.extend(schema::differences(&snapshot)?);
+            // In a database with other tables the ledger may be none.
+            let is_ours = !breaks.iter().any(|one| matches!(one, StateBreak::Schema { .. }));
+            let receipts = is_ours.then(|| ledger::chain::problem(&snapshot)).flatten();
+            breaks.extend(receipts.map(|problem| StateBreak::Receipts { problem }));
             let problem: String = snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
             if problem != "ok" {
                 breaks.push(StateBreak::Damaged { problem });
@@ -59,11 +64,6 @@ impl Store {
                     Verification::Intact { entries: count, hash } => {
                         entries += count;
                         whole.update(hash.as_bytes());
-                        let lost =
-                            losses.iter().filter(|loss| loss.last.run == *run && loss.last.seq > count);
-                        breaks.extend(
-                            lost.map(|loss| StateBreak::Lost { run: run.clone(), seq: loss.last.seq }),
-                        );
                     }
                     Verification::Broken { seq, reason } => {
                         breaks.push(StateBreak::Journal { run: run.clone(), seq, reason });
@@ -85,7 +85,18 @@ impl Store {
                 hash: Hash::from_bytes(whole.finalize().into()),
                 breaks,
             }))
-        })
+        })?;
+        let without_tables = || {
+            let hash = Hash::of_empty_roster();
+            (!lost.is_empty()).then_some(StateVerification {
+                runs: 0,
+                removed: 0,
+                entries: 0,
+                hash,
+                breaks: lost,
+            })
+        };
+        Ok(verified.or_else(without_tables))
     }
 }
 

@@ -20,6 +20,7 @@ use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::checkpointer::Checkpointer;
 use crate::sqlite::connect;
+use crate::sqlite::identity::{FileIdentity, WrittenFiles};
 use crate::sqlite::mark::{self, MarkWriter};
 use crate::sqlite::trouble::Trouble;
 
@@ -93,6 +94,7 @@ impl Writer {
     pub(crate) fn new(
         mut connection: Connection,
         path: PathBuf,
+        identity: FileIdentity,
         busy_timeout: Duration,
     ) -> rusqlite::Result<Writer> {
         let checkpointer = Checkpointer::of(&mut connection, &path)?;
@@ -101,7 +103,9 @@ impl Writer {
         // As `connect` has left it.
         let synced = Some(Durability::Grouped);
         let mark = MarkWriter::new(&path);
-        let connection = Arc::new(Mutex::new(WriteConnection { connection, path, synced, may_wait, mark }));
+        let files = WrittenFiles::new(&path, identity);
+        let connection = WriteConnection { connection, path, files, synced, may_wait, mark };
+        let connection = Arc::new(Mutex::new(connection));
         Ok(Writer { connection, thread: OnceLock::new(), queued: Arc::default(), checkpointer })
     }
 
@@ -207,6 +211,7 @@ fn answer_all(done: Done) {
 struct WriteConnection {
     connection: Connection,
     path: PathBuf,
+    files: WrittenFiles,
     /// What `PRAGMA synchronous` was last set to.
     synced: Option<Durability>,
     /// Whether the busy handler may sleep.
@@ -272,10 +277,12 @@ impl WriteConnection {
             self.try_jobs(batch, &mut failures)?;
         }
         let end = mark::end(&self.connection);
-        if let Err(trouble) = self.execute("COMMIT") {
+        if let Err(trouble) = self.files.verify().and_then(|()| self.execute("COMMIT")) {
             self.roll_back();
             return Err(trouble);
         }
+        // A commit to files that lost their names meanwhile is lost too.
+        self.files.verify()?;
         if let (Ok(Some(end)), Some(durability)) = (end, self.synced) {
             self.mark.record(end, durability);
         }
@@ -354,10 +361,11 @@ mod tests {
 
     fn connect(directory: &tempfile::TempDir) -> WriteConnection {
         let path = directory.path().join("escrow.db");
-        let connection = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
+        let (connection, identity) = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
         connection.execute_batch("CREATE TABLE boxes (size INTEGER, content BLOB)").unwrap();
         let mark = MarkWriter::new(&path);
-        WriteConnection { connection, path, synced: None, may_wait: Arc::default(), mark }
+        let files = WrittenFiles::new(&path, identity);
+        WriteConnection { connection, path, files, synced: None, may_wait: Arc::default(), mark }
     }
 
     /// Puts boxes of these sizes into one batch, -1 for one that breaks, and tells what became of each.

@@ -63,13 +63,22 @@ impl Tenant<'_> {
         events: &[Event],
         delivered: &[MessageId],
     ) -> Result<Committed, StoreError> {
+        self.try_commit_as(Durability::Grouped, events, delivered)
+    }
+
+    pub(crate) fn try_commit_as(
+        &self,
+        durability: Durability,
+        events: &[Event],
+        delivered: &[MessageId],
+    ) -> Result<Committed, StoreError> {
         let entries: Vec<_> = events.iter().map(|event| entry(1_000 + self.seq, event.clone())).collect();
         self.store.commit(Commit {
             lease: &self.lease,
             expected_seq: self.seq,
             entries: &entries,
             delivered,
-            durability: Durability::Grouped,
+            durability,
         })
     }
 

@@ -1,8 +1,9 @@
-//! The sources of attention: runs that ended badly, open waits, and runs whose holder died.
+//! The sources of attention: runs that ended badly, open waits, unknown effects of runs that were ended, and runs whose
+//! holder died.
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{Millis, RunId, ScopePath};
 use rusqlite::Connection;
 
 use crate::lease::{Holder, Liveness};
@@ -138,6 +139,37 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
             summary: row.get(4)?,
             title: row.get(10)?,
             wait: Some(wait),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Effects that a run left open when it was ended. A run that failed or completed has asked about its effects, unless they
+/// may always be repeated.
+pub(super) fn unknown_effects(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT effects.run, effects.key, effects.name, runs.status, runs.ended_at, runs.playbook, runs.title,
+                effects.scope
+         FROM effects INDEXED BY effects_open JOIN runs ON runs.id = effects.run
+         WHERE effects.state IN ('intended', 'unknown') AND runs.status IN ('aborted', 'cancelled', 'timed_out')",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let (key, check, status): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        let scope: ScopePath = from_json(row, 7)?;
+        let status = status.replace('_', " ");
+        Ok(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::UnknownEffect,
+                reason_code: None,
+                playbook: row.get(5)?,
+                subject: Some(Subject { kind: "effect".into(), id: key }),
+                wait: None,
+            },
+            at: row.get(4)?,
+            run: RunId::from_stored(row.get::<_, String>(0)?),
+            summary: format!("`{check}{scope}` may or may not have taken effect; its run is {status}"),
+            title: row.get(6)?,
+            wait: None,
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

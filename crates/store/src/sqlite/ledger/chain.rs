@@ -44,8 +44,21 @@ pub(super) fn forget(transaction: &Transaction<'_>, before: i64) -> Result<u64, 
 pub(super) fn verify(connection: &Connection) -> Result<ChainState, Problem> {
     // One snapshot, also while others write.
     let transaction = connection.unchecked_transaction()?;
-    let (last, expected) = head(&transaction)?;
-    let mut statement = transaction.prepare(
+    walk(&transaction)
+}
+
+/// What is wrong with the chain, in words.
+pub(in crate::sqlite) fn problem(snapshot: &Connection) -> Option<String> {
+    match walk(snapshot) {
+        Ok(ChainState::Whole { .. }) => None,
+        Ok(ChainState::Broken { position, why }) => Some(format!("at position {position}: {why}")),
+        Err(_) => Some("at its end, which is missing or damaged".to_owned()),
+    }
+}
+
+fn walk(snapshot: &Connection) -> Result<ChainState, Problem> {
+    let (last, expected) = head(snapshot)?;
+    let mut statement = snapshot.prepare(
         "SELECT position, digest, body FROM receipts
          UNION ALL SELECT position, digest, NULL FROM forgotten_receipts ORDER BY position",
     )?;

@@ -36,6 +36,7 @@ CREATE TABLE effects (
 ) STRICT;
 CREATE INDEX effects_by_run ON effects (run, name, scope);
 CREATE INDEX effects_newest ON effects (intended_at DESC, key);
+CREATE INDEX effects_open ON effects (run) WHERE state IN ('intended', 'unknown');
 ",
     apply,
 };

@@ -69,7 +69,7 @@ pub(crate) const COLUMNS: &str = "id, playbook, status, reason_code, reason_summ
     invocation_id, event, depth, safe_mode, directory, artifacts_directory, artifacts_status, \
     (SELECT json_group_array(json(warning)) FROM \
         (SELECT warning FROM warnings WHERE warnings.run = runs.id ORDER BY seq)), \
-    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id), title, inputs, kind";
+    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id), title, inputs, kind, root";
 
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     Ok(RunRow {
@@ -95,6 +95,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         title: row.get(18)?,
         inputs: from_json(row, 19)?,
         kind: row.get(20)?,
+        root: RunId::from_stored(row.get::<_, String>(21)?),
     })
 }
 
