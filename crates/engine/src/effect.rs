@@ -347,10 +347,7 @@ impl Run {
         if self.has_confirmed(check, scope) {
             return self.set_phase(check, scope, Phase::Answered);
         }
-        // A nested run that did not complete has not kept its contracts, whatever happened outside: its own reason stands.
-        let is_nested = self.state.plan.check(check).provider == ProviderName::NESTED;
-        let answer = self.cell(check, scope).and_then(|cell| cell.answer.as_deref());
-        if is_nested && answer.is_some_and(|answer| matches!(answer.ending, Ending::Fault(_))) {
+        if self.has_failed_inside(check, scope) {
             self.set_standing(check, scope, EffectStanding::Confirmed);
             return self.set_phase(check, scope, Phase::Answered);
         }
@@ -364,6 +361,14 @@ impl Run {
         self.expect_cell_mut(check, scope)?.output_lost = output.is_none();
         self.set_standing(check, scope, EffectStanding::Confirmed);
         Ok(())
+    }
+
+    /// Whether a check has a nested run that did not complete. That has not kept its contracts, whatever happened outside:
+    /// its own reason stands.
+    fn has_failed_inside(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        let is_nested = self.state.plan.check(check).provider == ProviderName::NESTED;
+        let answer = self.cell(check, scope).and_then(|cell| cell.answer.as_deref());
+        is_nested && answer.is_some_and(|answer| matches!(answer.ending, Ending::Fault(_)))
     }
 
     /// Whether the next attempt of a check would repeat an effect that has happened.
@@ -440,6 +445,10 @@ impl Run {
         run: &RunId,
     ) -> Result<(), ApplyError> {
         let answer = self.expect_cell_mut(check, scope)?.ledger.take();
+        if *run == self.state.options.run && self.has_failed_inside(check, scope) {
+            self.set_standing(check, scope, EffectStanding::Confirmed);
+            return self.set_phase(check, scope, Phase::Answered);
+        }
         let output = answer.and_then(|answer| answer.effect).and_then(|effect| effect.output);
         let is_lost = output.is_none();
         let mut answer = Answer::done(output.unwrap_or(Value::Null));

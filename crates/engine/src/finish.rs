@@ -260,11 +260,14 @@ impl Run {
         if let (Some(Stopping::CancelledBySystem), Some(successor)) =
             (self.state.stopping, &self.state.successor)
         {
-            let group = self.state.group.as_deref().unwrap_or_default();
             let mut evidence = self.failed_checks();
             evidence.push(Evidence::run(successor.as_str(), "the run that it made way for"));
-            let summary =
-                format!("cancelled to make way for run {successor} of the concurrency group `{group}`");
+            let what = match &self.state.group {
+                Some(group) => format!("of the concurrency group `{group}`"),
+                // A newer fire of a chain with `concurrency: replace`.
+                None => "of the same chain".to_owned(),
+            };
+            let summary = format!("cancelled to make way for run {successor} {what}");
             return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
         }
         if let Some(stopping) = self.state.stopping {
@@ -403,8 +406,9 @@ impl Run {
         missing.map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path)).collect()
     }
 
+    /// An expression that could not be evaluated comes before every other failure of a check, then the earliest.
     fn first_decisive_failure(&self) -> Option<(CheckIndex, &CheckFailure)> {
-        self.decisive_failures().min_by_key(entry_of)
+        self.decisive_failures().min_by_key(|one| (one.1.code != ReasonCode::FailedExpression, entry_of(one)))
     }
 
     fn decisive_failures(&self) -> impl Iterator<Item = (CheckIndex, &CheckFailure)> {

@@ -12,6 +12,12 @@ use serde_json::Value;
 use crate::run::Run;
 use crate::turn::Deciding;
 
+/// The longest variable: Linux starts no program with a `NAME=value` of more than 128 KiB.
+const VARIABLE_BYTES_MAX: usize = 120 << 10;
+
+/// All variables that are handed on in a run. A command needs room for its arguments and other variables beside them.
+const VARIABLES_BYTES_MAX: usize = 256 << 10;
+
 /// Refusals beyond this are not listed one by one.
 const WARNINGS_MAX: usize = 20;
 
@@ -19,11 +25,19 @@ impl Deciding<'_> {
     /// Leaves in the answer what may be handed on, and warns of the rest.
     pub(crate) fn admit_env(&mut self, check: CheckIndex, answer: &mut Answer) {
         let mut refusals = Vec::new();
-        answer.env.retain(|name, _| match self.env_refusal(name) {
-            None => true,
-            Some(why) => {
-                refusals.push(format!("`{name}` was not handed on: {why}"));
-                false
+        let taken = self.state.handed_env.iter().filter(|(name, _)| !answer.env.contains_key(*name));
+        let mut bytes: usize =
+            taken.map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len()).sum();
+        answer.env.retain(|name, value| {
+            match self.env_refusal(name).or_else(|| too_long(name, value, bytes)) {
+                None => {
+                    bytes += name.len() + value.len();
+                    true
+                }
+                Some(why) => {
+                    refusals.push(format!("`{name}` was not handed on: {why}"));
+                    false
+                }
             }
         });
         // What the provider refused: malformed lines, and variables that the operator has set.
@@ -42,6 +56,17 @@ impl Deciding<'_> {
             }
         }
     }
+}
+
+fn too_long(name: &str, value: &str, taken: usize) -> Option<String> {
+    let length = name.len() + value.len();
+    if length > VARIABLE_BYTES_MAX {
+        return Some(format!(
+            "it has {length} bytes, and no program can be started with more than 120 KiB in one variable"
+        ));
+    }
+    (taken + length > VARIABLES_BYTES_MAX)
+        .then(|| "the variables that are handed on in a run may have 256 KiB together".to_owned())
 }
 
 impl Run {

@@ -4,12 +4,15 @@
 //!   LedgerAsked ──▶ Consult ──▶ LedgerAnswered ──▶ free · takes over · reuses · reconcile · waits
 //! ```
 //!
+//! A run that asks a person about an effect of its own learns when it is resumed what the ledger has heard since, because
+//! the question may have been answered in another run.
+//!
 //! **Invariant:** an answer counts until the next intent of its key, and until this run learns that the effect happened. An
 //! intent that was decided on an older answer is refused by the transaction that would commit it.
 
 use escrow_model::{
-    Assumption, CheckIndex, EffectInQuestion, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode,
-    LedgerEffect, Millis, ScopePath, WaitKind,
+    Assumption, CheckIndex, Criticality, EffectInQuestion, EffectIntent, EffectState, Event, FaultClass,
+    Issue, IssueCode, LedgerEffect, Millis, ProviderName, ScopePath, WaitKind,
 };
 
 use crate::apply_error::{ApplyError, PhaseName};
@@ -39,6 +42,31 @@ pub(crate) struct LedgerAnswer {
 pub(crate) struct AskedElsewhere {
     pub(crate) attempts: u32,
     pub(crate) confirmed: bool,
+}
+
+/// An effect that this run attempted itself, does not know the result of, and shares with other runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenEffect {
+    pub check: CheckIndex,
+    pub scope: ScopePath,
+    pub key: String,
+    /// The question that a person is asked about it; `None` where the run was cut off at work.
+    pub wait: Option<String>,
+}
+
+/// An effect of another check or run that this one waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwaitedEffect {
+    pub key: String,
+    /// The question that a person is asked about it.
+    pub wait: String,
+}
+
+/// What the ledger has about such an effect.
+#[derive(Clone, Debug)]
+pub struct LedgerNews {
+    pub about: OpenEffect,
+    pub effect: LedgerEffect,
 }
 
 /// What the ledger means for an attempt.
@@ -228,6 +256,36 @@ impl Deciding<'_> {
         }
     }
 
+    /// The ledger has a word about an effect that this run asks about. The question is withdrawn, and the word counts: an
+    /// effect that happened is not repeated, and one that did not happen fails the check, as a person's word would.
+    pub(crate) fn take_ledger_news(&mut self, news: LedgerNews) {
+        let LedgerNews { about: OpenEffect { check, scope, key, wait: _ }, effect } = news;
+        let location = Location::new(check, scope);
+        let is_asked = self.own_question(&location).is_some_and(|(asked, _)| asked == key);
+        if !is_asked || !self.is_settled_by(&location, &effect) {
+            return;
+        }
+        let (state, run) = (effect.state, effect.run.clone());
+        self.record(Event::LedgerAsked {
+            check: self.plan().check(check).name.clone(),
+            scope: location.scope.clone(),
+            key: key.clone(),
+            digest: effect.digest.clone(),
+        });
+        self.keep_ledger_answer(check, &location.scope, key.clone(), Some(Box::new(effect)), false);
+        match state {
+            EffectState::Failed => {
+                let message = format!("the ledger says that `{key}` did not happen");
+                let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
+                let attempt = self.last_attempt(&location).number;
+                self.judge_as(&location, Judgement::of_absent_effect(attempt, issue));
+            }
+            EffectState::Confirmed | EffectState::Intended | EffectState::Unknown => {
+                self.reuse(&location, &key, &run);
+            }
+        }
+    }
+
     /// A check of this run has settled an effect that others of its checks wait for.
     pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
         let cell = self.cell(settled.check, &settled.scope);
@@ -269,9 +327,74 @@ impl Run {
         questions.collect()
     }
 
-    /// The keys of effects of other runs that this one waits for.
-    pub fn awaited_effects(&self) -> Vec<String> {
-        self.waits_for_elsewhere().into_iter().map(|(_, key, _)| key).collect()
+    /// The effects of this run that other runs share and whose result it does not know: it asks a person about them, or
+    /// was cut off while it was at work on them.
+    pub fn open_effects(&self) -> Vec<OpenEffect> {
+        let mut open = Vec::new();
+        for (position, state) in self.state.checks.iter().enumerate() {
+            let check = CheckIndex::at(position);
+            if !self.asks_ledger(check) {
+                continue;
+            }
+            for (scope, _) in state.nodes.iter() {
+                let location = Location::new(check, scope.clone());
+                let question = self.own_question(&location).map(|(key, wait)| (key, Some(wait)));
+                let found = question.or_else(|| self.cut_off_key(&location).map(|key| (key, None)));
+                if let Some((key, wait)) = found {
+                    let (key, wait) = (key.to_owned(), wait.map(str::to_owned));
+                    open.push(OpenEffect { check, scope: scope.clone(), key, wait });
+                }
+            }
+        }
+        open
+    }
+
+    /// The key of the effect of its own that a check asks a person about, and the question.
+    fn own_question(&self, location: &Location) -> Option<(&str, &str)> {
+        let cell = self.cell(location.check, &location.scope)?;
+        let Phase::Waiting { id, .. } = &cell.phase else { return None };
+        let is_asked = self.state.waits.get(id)?.kind == WaitKind::UnknownEffect;
+        let key = cell.last_key.as_deref()?;
+        (is_asked && !self.is_elsewhere(location)).then_some((key, id))
+    }
+
+    /// The key of the effect that a check is at work on, and that is unknown once its process is gone.
+    fn cut_off_key(&self, location: &Location) -> Option<&str> {
+        let spec = self.state.plan.check(location.check);
+        let cell = self.cell(location.check, &location.scope)?;
+        let becomes_unknown = spec.criticality == Criticality::External
+            && !spec.idempotent
+            && spec.provider != ProviderName::NESTED
+            && matches!(cell.phase, Phase::Running { .. });
+        becomes_unknown.then_some(cell.last_key.as_deref()).flatten()
+    }
+
+    /// Whether the ledger has the result of the last effect of a check, which the run itself does not know.
+    pub fn is_settled(&self, open: &OpenEffect, effect: &LedgerEffect) -> bool {
+        self.is_settled_by(&Location::new(open.check, open.scope.clone()), effect)
+    }
+
+    fn is_settled_by(&self, Location { check, scope }: &Location, effect: &LedgerEffect) -> bool {
+        match (self.standing_of_cell(*check, scope), effect.state) {
+            (Some(EffectStanding::Unknown | EffectStanding::UnderWay), state) => {
+                matches!(state, EffectState::Confirmed | EffectState::Failed)
+            }
+            // It failed here, `reconcile` had no answer, and another run has had the effect since.
+            (Some(EffectStanding::Failed), state) => state == EffectState::Confirmed,
+            (Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) | None, _) => false,
+        }
+    }
+
+    /// The effects of other runs that this one waits for.
+    pub fn awaited_effects(&self) -> Vec<AwaitedEffect> {
+        let awaited =
+            self.waits_for_elsewhere().into_iter().filter_map(|(Location { check, scope }, key, _)| {
+                match &self.cell(check, &scope)?.phase {
+                    Phase::Waiting { id, .. } => Some(AwaitedEffect { key, wait: id.clone() }),
+                    _ => None,
+                }
+            });
+        awaited.collect()
     }
 
     /// Whether the ledger has the effect that a check is about to have for another run, which is not done with it.
@@ -421,6 +544,10 @@ impl Run {
     ) -> Result<(), ApplyError> {
         let (intents, confirmations) = (self.intents_of(key), self.confirmations_of(key));
         let is_asked = self.is_consulting(check, scope, key);
+        let is_absent = effect.is_some_and(|effect| effect.state == EffectState::Failed);
+        if is_absent && self.standing_of_cell(check, scope) == Some(EffectStanding::Unknown) {
+            self.set_standing(check, scope, EffectStanding::Failed);
+        }
         if let Some(cell) = self.cell_mut(check, scope) {
             cell.ledger = Some(Box::new(LedgerAnswer {
                 key: key.to_owned(),

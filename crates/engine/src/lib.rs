@@ -67,6 +67,7 @@ pub use approved_playbook::approved_playbook;
 pub use effect::EffectResolution;
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};
+pub use ledger::{AwaitedEffect, LedgerNews, OpenEffect};
 pub use location::{AttemptKey, Location};
 pub use overridden::{NotOverridden, Overridden, Override};
 pub use pure::PROVIDERS;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::apply_error::PhaseName;
 use crate::approval::denial_in_words;
 use crate::effect::EffectStanding;
+use crate::ledger::LedgerNews;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -181,7 +182,7 @@ impl Deciding<'_> {
 
     /// Another process drives the run: what was started and left unanswered is issued again, except external
     /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
-    pub(crate) fn take_over(&mut self, by: Vec<String>) {
+    pub(crate) fn take_over(&mut self, by: Vec<String>, ledger: Vec<LedgerNews>) {
         self.record(Event::RunResumed { by });
         self.agenda().inspection_asked = false;
         self.agenda().looking.clear();
@@ -221,6 +222,9 @@ impl Deciding<'_> {
         }
         if self.state.stopping.is_none() {
             self.ask_ledger_again();
+            for news in ledger {
+                self.take_ledger_news(news);
+            }
         }
         self.put_everything_on_the_agenda();
     }

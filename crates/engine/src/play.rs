@@ -96,7 +96,7 @@ impl VirtualDrive {
         let run = Run::replay(journal)?;
         let at = journal.last().map_or(0, |entry| entry.at);
         let mut drive = VirtualDrive::with(run, journal.to_vec(), at);
-        drive.handle(Input::Resume { by: Vec::new() }, source);
+        drive.handle(Input::Resume { by: Vec::new(), ledger: Vec::new() }, source);
         Ok(drive)
     }
 
@@ -120,7 +120,7 @@ impl VirtualDrive {
         self.silent.clear();
         self.inspections.clear();
         self.consultations.clear();
-        self.handle(Input::Resume { by: Vec::new() }, source);
+        self.handle(Input::Resume { by: Vec::new(), ledger: Vec::new() }, source);
         Ok(())
     }
 

@@ -250,6 +250,21 @@ impl Run {
     pub fn has_unknown_effects(&self) -> bool {
         self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))
     }
+
+    /// The checks and items whose effects are unknown, each with the key of its effect. The effects inside a nested run are
+    /// in the ledger under keys of their own.
+    pub fn unknown_effects(&self) -> Vec<(String, Option<String>)> {
+        let mut unknown = Vec::new();
+        for check in self.plan().indices() {
+            let name = &self.state.plan.check(check).name;
+            for (scope, node) in self.state.checks[check.place()].nodes.iter() {
+                if let Some(cell) = node.cell().filter(|cell| cell.is_unknown()) {
+                    unknown.push((format!("{name}{scope}"), cell.last_key.clone()));
+                }
+            }
+        }
+        unknown
+    }
 }
 
 fn is_unknown(node: &Node) -> bool {

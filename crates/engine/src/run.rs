@@ -15,6 +15,7 @@ use crate::apply_error::ApplyError;
 use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
+use crate::ledger::LedgerNews;
 use crate::location::{AttemptKey, Location};
 use crate::state::{Activation, Agenda, Cell, CheckState, Derived, Node, RecordedDecision, Shared, State};
 use crate::surroundings::Surroundings;
@@ -101,9 +102,10 @@ pub enum Input {
     /// Messages that waited together in the inbox, one of which ends the run: nothing is decided between them.
     SentTogether(Vec<(Message, Millis)>),
     /// Another process takes the run over: what was started and left unanswered is issued again. `by` are the actors
-    /// who asked for it, if any did.
+    /// who asked for it, if any did. `ledger` is what other runs have learned about the open effects of this one.
     Resume {
         by: Vec<String>,
+        ledger: Vec<LedgerNews>,
     },
 }
 
@@ -325,7 +327,7 @@ impl Run {
                     deciding.deliver_message(message, Some(at));
                 }
             }
-            Input::Resume { by } => deciding.take_over(by),
+            Input::Resume { by, ledger } => deciding.take_over(by, ledger),
         }
         deciding.decide();
         deciding.into_turn()

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, RunStatus, ScopedCheck, SkipReason,
-    Verdict, WaitKind,
+    Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, RunStatus, ScopedCheck,
+    SkipReason, Verdict, WaitKind,
 };
 use escrow_store::{MessageId, Verification, wait_of};
 use escrow_testkit::{Invariants, Options, RandomAnswers, Stage, document};
@@ -118,9 +118,15 @@ pub(crate) fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.remove(&location);
                 continue;
             }
-            // The other one has settled the effect.
-            Event::LedgerAnswered { check, scope, .. } => {
+            // The other one has settled the effect. An own one is settled only by a word that the ledger has.
+            Event::LedgerAnswered { check, scope, effect, .. } => {
                 let location = ScopedCheck::new(check, scope);
+                let is_settled = effect.as_ref().is_some_and(|effect| {
+                    matches!(effect.state, EffectState::Confirmed | EffectState::Failed)
+                });
+                if is_settled {
+                    answered_unknown.remove(&location);
+                }
                 if !answered_unknown.contains(&location) {
                     unknown.remove(&location);
                 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{EffectResolution, OpenWait, Run};
+use escrow_engine::{AwaitedEffect, EffectResolution, OpenWait, Run};
 use escrow_model::{EffectState, Entry, Message, RunId, RunStatus, WaitKind};
 use escrow_runtime::{Beginning, DriveError, Redactor};
 use escrow_store::{
@@ -521,7 +521,7 @@ impl<'a> Play<'a> {
 
     /// A person settles effects that a run which has ended left unknown, and that this run waits for.
     fn resolve_effects(&mut self, run: &Run) {
-        for key in run.awaited_effects() {
+        for AwaitedEffect { key, .. } in run.awaited_effects() {
             let Ok(Some(effect)) = block_on(self.backend.effect(&key)) else { continue };
             let is_open = matches!(effect.state, EffectState::Intended | EffectState::Unknown);
             if !is_open || self.ledger.run(&effect.run).ended.is_none() {

@@ -67,3 +67,10 @@ fn a_process_that_lost_an_ended_run_after_a_refused_commit_writes_nothing() {
     let (report, is_clean) = one(61, 158_197).expect("its plan loads");
     assert!(is_clean, "{report}");
 }
+
+/// A process wants to retry a nested run that failed, and another one, which has just taken it over, holds it.
+#[test]
+fn a_failed_nested_run_that_another_process_holds_is_waited_for() {
+    let (report, is_clean) = one(81, 321_577).expect("its plan loads");
+    assert!(is_clean, "{report}");
+}

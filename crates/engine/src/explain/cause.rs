@@ -209,6 +209,11 @@ impl JournalReader<'_> {
                 {
                     format!("`{check}{scope}` was done, as `reconcile` found: {detail}")
                 }
+                Verdict::Succeeded
+                    if let Some(Event::EffectReused { run, key, .. }) = self.entry_before(index) =>
+                {
+                    format!("`{check}{scope}` was already done: run {run} confirmed the effect `{key}`")
+                }
                 Verdict::Succeeded => {
                     let approved = self.approvals(check, scope, index);
                     let approved = approved.iter().map(|words| format!("; {words}")).collect::<String>();

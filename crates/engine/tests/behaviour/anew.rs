@@ -149,6 +149,6 @@ fn a_run_no_longer_waits_once_its_nested_run_is_driven_again() {
     assert_eq!((stage.drive.run.status(), told(&stage)), (RunStatus::Running, None));
     wait(&mut stage, ReasonCode::WaitingUnknownEffect, "`pay` may or may not have taken effect");
     assert_eq!(told(&stage), Some(ReasonCode::WaitingUnknownEffect));
-    stage.input(Input::Resume { by: Vec::new() });
+    stage.input(Input::Resume { by: Vec::new(), ledger: Vec::new() });
     assert_eq!((stage.drive.run.status(), told(&stage)), (RunStatus::Running, None));
 }

@@ -193,7 +193,10 @@ fn an_independent_approval_is_not_given_by_who_started_or_resumed_the_run() {
     let text = "a {requires_approval: {independent: true}}";
     let mut played = play(text, &[], &options);
     let id = played.run.waits()[0].id.clone();
-    let _turn = played.run.handle(played.now_ms, escrow_engine::Input::Resume { by: vec!["os:ben".into()] });
+    let _turn = played.run.handle(
+        played.now_ms,
+        escrow_engine::Input::Resume { by: vec!["os:ben".into()], ledger: Vec::new() },
+    );
     let refusal = |by: Option<&str>| {
         let by = by.map(str::to_owned);
         played.run.refusal(&Message::Approve { id: id.clone(), by, claim: None, note: None })
@@ -486,7 +489,8 @@ fn a_question_expires_by_the_time_of_who_asked_and_that_never_goes_backwards() {
         let before = played.run.waits()[0].clone();
         let expires_at = before.expires_at.expect("it expires");
         let behind = asked_at.saturating_sub(7_200_000);
-        let resumed = played.run.handle(behind, escrow_engine::Input::Resume { by: Vec::new() });
+        let resumed =
+            played.run.handle(behind, escrow_engine::Input::Resume { by: Vec::new(), ledger: Vec::new() });
         assert!(resumed.entries.iter().all(|entry| entry.at >= expires_at - 3_600_000), "{text}");
         assert_eq!(played.run.waits()[0].expires_at, Some(expires_at), "{text}");
         let early = played.run.handle(expires_at - 1, escrow_engine::Input::Wake);

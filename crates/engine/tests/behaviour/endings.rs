@@ -215,3 +215,15 @@ fn a_run_whose_time_is_up_is_timed_out_whatever_else_failed() {
          run.timed_out.deadline",
     );
 }
+
+#[test]
+fn an_expression_that_cannot_be_evaluated_comes_before_an_earlier_failure() {
+    tells(
+        r#"a policy {continue_on_failure: true}; b<a policy {fail_if: "output.x.y"}"#,
+        &["a: exit 1"],
+        "
+        a failed x1 command/exit_nonzero
+        b failed x1 system/expression_error
+        run.failed.expression_error",
+    );
+}

@@ -44,6 +44,33 @@ fn a_variable_is_refused_by_the_end_of_its_name_and_the_warning_says_what_it_ste
     }
 }
 
+/// Linux starts no program with a variable of 128 KiB, so the next check would fail for what another one wrote.
+#[test]
+fn a_variable_that_is_too_long_is_refused_with_a_warning() {
+    let long = "x".repeat(300_000);
+    let played = play("a; b<a", &[&format!("a: env VERSION={long}")], &Options::default());
+    assert_eq!(handed(&played, "b"), Vec::<String>::new());
+    assert!(
+        warnings(&played)[0].contains("`VERSION` was not handed on: it has 300007 bytes"),
+        "{:?}",
+        warnings(&played)
+    );
+    let fits = "x".repeat(100_000);
+    let played = play(
+        "a; b<a; c<b; d<c; e<d",
+        &[
+            &format!("a: env A={fits}"),
+            &format!("b: env B={fits}"),
+            &format!("c: env C={fits}"),
+            &format!("d: env A={fits}"),
+        ],
+        &Options::default(),
+    );
+    assert_eq!(handed(&played, "e"), [format!("A={fits}"), format!("B={fits}")]);
+    assert_eq!(warnings(&played).len(), 1, "what replaces a variable takes its room");
+    assert!(warnings(&played)[0].contains("`C` was not handed on"), "{:?}", warnings(&played));
+}
+
 #[test]
 fn a_variable_of_the_playbook_is_never_replaced() {
     for book in [
