@@ -195,6 +195,7 @@ impl Parser {
             "system" => self.system(line, progress),
             "assistant" => {
                 self.count_turn(line, progress);
+                self.answering_model(line, progress);
                 messages::assistant(&mut self.observed, line, Some(STRUCTURED_OUTPUT), progress);
             }
             "user" => messages::user(&mut self.observed, line, progress),
@@ -230,6 +231,16 @@ impl Parser {
             self.last_message = id.map(str::to_owned);
             self.turns += 1;
             progress.push(Progress::Turn(self.turns));
+        }
+    }
+
+    /// `init` says which model was asked for; an answer says which one gave it. A gateway may map one to the other.
+    fn answering_model(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        let model = line.pointer("/message/model").and_then(Value::as_str);
+        // Messages of the program itself have `<synthetic>` in place of a model.
+        if let Some(model) = model.filter(|name| !name.starts_with('<') && !messages::is_from_sub_agent(line))
+        {
+            self.observed.model(model, progress);
         }
     }
 

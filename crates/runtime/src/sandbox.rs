@@ -96,6 +96,17 @@ fn fault(message: &str) -> ProviderFault {
     ProviderFault::logical(FaultCode::own("sandbox"), message)
 }
 
+/// Whether this process runs in a sandbox of some check. A process inside cannot hide it from Escrow.
+#[cfg(target_os = "linux")]
+pub fn is_confined() -> bool {
+    syscalls::is_marked()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_confined() -> bool {
+    false
+}
+
 /// Confines this process and becomes the program. Returns only when that fails, with the exit code.
 ///
 /// Must be called while the process has a single thread: a thread that is already there would stay unconfined.

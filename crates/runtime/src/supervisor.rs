@@ -256,7 +256,9 @@ impl Drive<'_> {
                 let sent = self.journal.undelivered(self.lease.run()).await?;
                 // Time comes after the messages: an approval that came in time counts, although it was not delivered
                 // until now.
-                let inputs = Inputs { first: Some(Input::Resume { by }), sent, rest: vec![Input::Wake] };
+                let ledger = ledger::news(&*self.journal, &self.run).await?;
+                let resume = Input::Resume { by, ledger };
+                let inputs = Inputs { first: Some(resume), sent, rest: vec![Input::Wake] };
                 self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
         }

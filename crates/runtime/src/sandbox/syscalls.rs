@@ -21,6 +21,11 @@ const PRIO_USER: u64 = 2;
 const IOPRIO_WHO_USER: u64 = 3;
 const NETLINK: u64 = 16;
 
+/// The kernel knows no process with a negative id, and answers `ESRCH`.
+const MARK_QUESTION: i32 = i32::MIN + 0x4553;
+/// What only the filter of a sandbox answers to it.
+const MARK_ANSWER: i32 = libc::ENOTNAM;
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Whether the program may make namespaces of its own.
@@ -33,7 +38,7 @@ pub(super) enum Namespaces {
 
 /// Must come last: setting the sandbox up needs some of these calls.
 pub(super) fn restrict(own_network: bool, namespaces: Namespaces) -> Result<(), String> {
-    let mut filters = vec![filter(of_processes(own_network), libc::EPERM)?];
+    let mut filters = vec![filter(of_processes(own_network), libc::EPERM)?, filter(of_mark(), MARK_ANSWER)?];
     if namespaces == Namespaces::Refused {
         filters.push(filter(of_namespaces(), libc::EPERM)?);
         filters.push(filter(of_clone3(), libc::ENOSYS)?);
@@ -42,6 +47,20 @@ pub(super) fn restrict(own_network: bool, namespaces: Namespaces) -> Result<(), 
         filters.push(filter(of_networks(), libc::EAFNOSUPPORT)?);
     }
     filters.iter().try_for_each(|program| apply_filter(program).map_err(problem))
+}
+
+/// Whether a filter of `restrict` is on this process. A filter is inherited and cannot be removed, so neither an empty
+/// environment nor another parent hides it.
+pub(super) fn is_marked() -> bool {
+    let asked = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(MARK_QUESTION)));
+    asked == Err(nix::errno::Errno::from_raw(MARK_ANSWER))
+}
+
+fn of_mark() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    let question = u64::from(MARK_QUESTION.cast_unsigned());
+    add(&mut rules, libc::SYS_getsid, vec![SeccompRule::new(vec![is(0, question)?])?]);
+    Ok(rules)
 }
 
 fn filter(rules: Result<Rules, seccompiler::BackendError>, error: i32) -> Result<BpfProgram, String> {

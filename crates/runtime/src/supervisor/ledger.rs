@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use escrow_engine::{LedgerNews, Run};
 use escrow_model::{EffectState, LedgerEffect, RunId, ScopePath};
 use escrow_store::{Attempter, EffectRow, Journal, StoreError};
 
@@ -41,13 +42,16 @@ pub(super) async fn known(
         }
         EffectState::Confirmed | EffectState::Failed | EffectState::Unknown => row.state,
     };
-    Ok(LedgerEffect {
-        run: row.run.clone(),
-        check: row.check.clone(),
-        scope: row.scope.clone(),
-        attempts: row.attempts,
-        state,
-        digest: row.request_digest.clone(),
-        output: row.output.clone(),
-    })
+    Ok(LedgerEffect { state, ..row.into() })
+}
+
+/// What other runs have learned about effects that this run attempted and does not know the result of.
+pub(super) async fn news(journal: &dyn Journal, run: &Run) -> Result<Vec<LedgerNews>, StoreError> {
+    let mut news = Vec::new();
+    for about in run.open_effects() {
+        if let Some(row) = journal.effect(&about.key).await? {
+            news.push(LedgerNews { about, effect: (&row).into() });
+        }
+    }
+    Ok(news)
 }

@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** nothing of a body is read before its signature is verified.
 
-use escrow_model::{Millis, TriggerEvent};
+use escrow_contract::{Parsed, read_json};
+use escrow_model::{Millis, TriggerEvent, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::{TriggerKind, github};
 
@@ -48,6 +49,8 @@ pub struct Incoming<'a> {
 pub struct Told {
     /// As the sender names the delivery.
     pub delivery: String,
+    /// The SHA-256 of the signed bytes: the same ones under another id are the same delivery.
+    pub digest: String,
     /// What it tells, when that can happen only once and other sources may tell it, too.
     pub subject: Option<String>,
     /// `None` for a message that is no event, such as GitHub's ping.
@@ -99,12 +102,12 @@ pub fn receive(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
 
 fn from_github(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
     let signature = incoming.header("x-hub-signature-256").ok_or(Refusal::Unsigned)?;
-    verify(secret, &[incoming.body], signature)?;
+    let digest = verify(secret, &[incoming.body], signature)?;
     let delivery = incoming.delivery("x-github-delivery")?;
     let kind = incoming.header("x-github-event").ok_or(Refusal::Malformed)?;
     let body = incoming.json()?;
     let Some(told) = github::read(kind, &body) else {
-        return Ok(Told { delivery, subject: None, event: None });
+        return Ok(Told { delivery, digest, subject: None, event: None });
     };
     // The id of the delivery is not signed, so an old body could come with a new id. Its own time is signed.
     if told.at_ms.is_some_and(|at| incoming.now_ms.saturating_sub(at) > GITHUB_WINDOW_MS) {
@@ -112,14 +115,14 @@ fn from_github(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
     }
     let key = format!("delivery:{delivery}");
     let event = TriggerEvent { name: told.name, fields: told.fields, key, at: incoming.now_ms };
-    Ok(Told { delivery, subject: told.subject, event: Some(event) })
+    Ok(Told { delivery, digest, subject: told.subject, event: Some(event) })
 }
 
 /// `X-Escrow-Signature: sha256=HEX` over `TIMESTAMP.BODY`; the body is an object with `event` and the fields.
 fn from_others(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
     let signature = incoming.header("x-escrow-signature").ok_or(Refusal::Unsigned)?;
     let timestamp = incoming.header("x-escrow-timestamp").ok_or(Refusal::Unsigned)?;
-    verify(secret, &[timestamp.as_bytes(), b".", incoming.body], signature)?;
+    let digest = verify(secret, &[timestamp.as_bytes(), b".", incoming.body], signature)?;
     let seconds: u64 = timestamp.parse().map_err(|_| Refusal::Malformed)?;
     if seconds.saturating_mul(1000).abs_diff(incoming.now_ms) > TIMESTAMP_WINDOW_MS {
         return Err(Refusal::Stale);
@@ -134,7 +137,7 @@ fn from_others(incoming: Incoming<'_>, secret: &[u8]) -> Result<Told, Refusal> {
     }
     let key = format!("delivery:{delivery}");
     let event = TriggerEvent { name, fields, key, at: incoming.now_ms };
-    Ok(Told { delivery, subject: None, event: Some(event) })
+    Ok(Told { delivery, digest, subject: None, event: Some(event) })
 }
 
 impl Incoming<'_> {
@@ -155,26 +158,28 @@ impl Incoming<'_> {
     }
 
     fn json(&self) -> Result<Map<String, Value>, Refusal> {
-        match serde_json::from_slice(self.body) {
-            Ok(Value::Object(members)) => Ok(members),
+        match read_json(self.body) {
+            // Parsers differ in which of two equal keys they keep, so neither is believed.
+            Ok(Parsed { value: Value::Object(members), repeated_key: None }) => Ok(members),
             Ok(_) | Err(_) => Err(Refusal::Malformed),
         }
     }
 }
 
-/// Compares in constant time.
-fn verify(secret: &[u8], signed: &[&[u8]], signature: &str) -> Result<(), Refusal> {
+/// Compares in constant time, and returns the digest of what was signed.
+fn verify(secret: &[u8], signed: &[&[u8]], signature: &str) -> Result<String, Refusal> {
     let digest = signature.strip_prefix("sha256=").and_then(bytes_of).ok_or(Refusal::BadSignature)?;
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(|_| Refusal::BadSignature)?;
     signed.iter().for_each(|part| mac.update(part));
-    mac.verify_slice(&digest).map_err(|_| Refusal::BadSignature)
+    mac.verify_slice(&digest).map_err(|_| Refusal::BadSignature)?;
+    Ok(hex(&Sha256::digest(signed.concat())))
 }
 
 /// The signature of these bytes, as senders write it.
 pub fn sign(secret: &[u8], signed: &[&[u8]]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key of any length is accepted");
     signed.iter().for_each(|part| mac.update(part));
-    format!("sha256={}", escrow_model::hex(&mac.finalize().into_bytes()))
+    format!("sha256={}", hex(&mac.finalize().into_bytes()))
 }
 
 fn bytes_of(hex: &str) -> Option<Vec<u8>> {
@@ -220,7 +225,7 @@ mod tests {
     fn the_signature_is_that_of_githubs_documentation() {
         let documented = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         assert_eq!(sign(SECRET, &[b"Hello, World!"]), documented);
-        assert_eq!(verify(SECRET, &[b"Hello, World!"], documented), Ok(()));
+        assert!(verify(SECRET, &[b"Hello, World!"], documented).is_ok());
     }
 
     #[test]
@@ -259,10 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn equal_bodies_of_other_senders_are_told_apart_by_their_signed_time() {
+        let told = |seconds: &str, delivery: &str| {
+            let body = b"{\"event\": \"deploy.finished\"}";
+            let headers = headers(&[
+                ("X-Escrow-Timestamp", seconds),
+                ("X-Escrow-Delivery", delivery),
+                ("X-Escrow-Signature", &sign(SECRET, &[seconds.as_bytes(), b".", body])),
+            ]);
+            receive(Incoming { hook: "ours", headers: &headers, body, now_ms: NOW }, SECRET).unwrap().digest
+        };
+        assert_eq!(told("1790000000", "1"), told("1790000000", "2"), "the id of a delivery is not signed");
+        assert_ne!(told("1790000000", "1"), told("1790000001", "1"));
+    }
+
+    #[test]
     fn oversized_malformed_and_unnamed_requests_are_refused() {
         let large = vec![b' '; BODY_BYTES_MAX + 1];
         assert_eq!(receive_github(&github_headers(&sign(SECRET, &[&large])), &large), Err(Refusal::TooLarge));
-        for body in [&b"not json"[..], b"[]", b"", b"{", &[0xff, 0xfe], "[".repeat(10_000).as_bytes()] {
+        for body in [
+            &b"not json"[..],
+            b"[]",
+            b"",
+            b"{",
+            b"{\"action\":\"opened\",\"action\":\"closed\"}",
+            &[0xff, 0xfe],
+            "[".repeat(10_000).as_bytes(),
+        ] {
             let refused = receive_github(&github_headers(&sign(SECRET, &[body])), body);
             assert_eq!(refused, Err(Refusal::Malformed), "{body:?}");
         }

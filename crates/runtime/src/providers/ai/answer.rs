@@ -38,6 +38,10 @@ impl Listener<'_> {
         let fault =
             self.fault(&figures, finished, attempt, timeout_ms).or_else(|| self.budget_fault(&figures));
         let fault = fault.or_else(|| self.dependence_fault(&figures));
+        let fault = fault.map(|fault| match never_acted(&report) {
+            true => fault,
+            false => fault.with_unknown_effect(),
+        });
         let mut record = record(finished);
         record.insert("harness".into(), harness_record(spec, &figures));
         if let Some(id) = &report.session_id {
@@ -69,25 +73,22 @@ impl Listener<'_> {
         };
         match (&self.exceeded, finished.end) {
             (Some(Exceeded::Budget(message)), _) => {
-                return Some(
-                    ProviderFault::logical(FaultCode::BudgetExhausted, format!("{message}: {ended}"))
-                        .with_unknown_effect(),
-                );
+                let message = format!("{message}: {ended}");
+                return Some(ProviderFault::logical(FaultCode::BudgetExhausted, message));
             }
             (Some(Exceeded::Output), _) => {
                 let message = format!("it printed more than 1 GiB: {ended}");
-                let fault = ProviderFault::logical(FaultCode::own("output_too_large"), message);
-                return Some(fault.with_unknown_effect());
+                return Some(ProviderFault::logical(FaultCode::own("output_too_large"), message));
             }
             (None, End::TimedOut) => {
                 let limit = words::duration(Duration::from_millis(timeout_ms));
                 let message = format!("still running after {limit}: {ended}");
-                return Some(ProviderFault::transient(FaultCode::Timeout, message).with_unknown_effect());
+                return Some(ProviderFault::transient(FaultCode::Timeout, message));
             }
             (None, End::Cancelled) if attempt.cancellation.is_cancelled() => {
                 let after = words::duration(finished.duration);
                 let message = format!("cancelled after {after}: {ended}");
-                return Some(ProviderFault::transient(FaultCode::Cancelled, message).with_unknown_effect());
+                return Some(ProviderFault::transient(FaultCode::Cancelled, message));
             }
             (None, End::Cancelled | End::Exited(_) | End::Signalled(_) | End::Lost) => {}
         }
@@ -131,6 +132,23 @@ impl Listener<'_> {
         let message = format!("`{name}` did not tell what it spent of `budget.{key}`");
         Some(ProviderFault::logical(FaultCode::own("budget_unknown"), message))
     }
+}
+
+/// Whether it is certain that the agent changed nothing: the program refused to begin, or the service refused it before the
+/// first tool was called. Every other failure leaves open what the agent did before it failed.
+fn never_acted(report: &Report) -> bool {
+    let refused = report.error.as_ref().is_some_and(|error| match error.kind {
+        ErrorKind::Auth | ErrorKind::Login | ErrorKind::Usage | ErrorKind::Blocked => true,
+        ErrorKind::Api
+        | ErrorKind::RateLimit
+        | ErrorKind::TurnLimit
+        | ErrorKind::Budget
+        | ErrorKind::Truncated
+        | ErrorKind::Killed
+        | ErrorKind::Empty
+        | ErrorKind::Other => false,
+    });
+    refused && report.tool_calls.unwrap_or(0) == 0
 }
 
 /// `result.harness`: unknown figures are null.
@@ -192,10 +210,10 @@ fn fault_of(error: &HarnessError, spec: &HarnessSpec) -> ProviderFault {
         }
         ErrorKind::Blocked => ProviderFault::logical(own("blocked"), message),
         ErrorKind::TurnLimit | ErrorKind::Budget => {
-            ProviderFault::logical(FaultCode::BudgetExhausted, message).with_unknown_effect()
+            ProviderFault::logical(FaultCode::BudgetExhausted, message)
         }
-        ErrorKind::Truncated => ProviderFault::transient(own("truncated"), message).with_unknown_effect(),
-        ErrorKind::Killed => ProviderFault::transient(FaultCode::Signal, message).with_unknown_effect(),
+        ErrorKind::Truncated => ProviderFault::transient(own("truncated"), message),
+        ErrorKind::Killed => ProviderFault::transient(FaultCode::Signal, message),
         ErrorKind::Usage => {
             let help = format!(
                 "its version may be too old; tested is {}: `npm install --global {}`, or name another program in `{}`",

@@ -181,7 +181,7 @@ pub(super) fn over(key: &str, count: u64, limit: Option<u64>) -> Option<String> 
 
 pub(super) fn over_usd(cost: f64, limit: Option<f64>) -> Option<String> {
     let limit = limit.filter(|limit| cost > *limit)?;
-    Some(format!("it spent {cost:.4} of {limit:.4} US dollars of its budget"))
+    Some(format!("it spent {cost} of {limit} US dollars of its budget"))
 }
 
 /// What people who follow the run see of it.

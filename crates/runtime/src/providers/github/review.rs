@@ -29,7 +29,7 @@ pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, 
             match finding.place {
                 // GitHub refuses a whole review for one comment outside of the diff.
                 Some((file, line)) if lines.shows(file, line) => comments
-                    .push(json!({ "path": file, "line": line, "side": "RIGHT", "body": finding.text })),
+                    .push(json!({ "path": file, "line": line, "side": "RIGHT", "body": marker::unmarked(&finding.text) })),
                 Some(_) | None => elsewhere.push(finding),
             }
         }
