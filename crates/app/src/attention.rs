@@ -8,10 +8,13 @@ pub use escrow_store::{AttentionItem, AttentionKind, AttentionWait};
 use crate::app::App;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
+use crate::settled;
 
 /// Everything that needs a person, newest first. Dismissed items are included and marked.
 pub async fn items(queries: &dyn Queries) -> Result<Vec<AttentionItem>, Error> {
-    Ok(queries.attention(liveness).await?)
+    let mut items = queries.attention(liveness).await?;
+    settled::note_items(queries, &mut items).await;
+    Ok(items)
 }
 
 #[derive(Debug)]
@@ -51,6 +54,7 @@ async fn find(queries: &dyn Queries, what: &str) -> Result<AttentionItem, Error>
     } else {
         let row = queries.run(what).await?;
         items.retain(|item| match &row.reason {
+            Some(_) if item.kind == AttentionKind::UnknownEffect => item.runs.contains(&row.id),
             // An item names only its newest runs; an older one is found by its cause.
             Some(reason) if row.status.is_terminal() => {
                 let subject = reason.evidence.first().map(|one| (one.kind.as_str(), one.id.as_str()));

@@ -17,7 +17,7 @@ mod outcome;
 mod run;
 mod wait;
 
-pub use attention::{attention, attention_item, next_command};
+pub use attention::{attention, attention_item, next_command, settles};
 pub use chain::{chain, chain_plan, chain_run, chain_runs, chain_with_runs, chains, status as chain_status};
 pub use effect::{effect, effects};
 pub use error::error;
@@ -27,7 +27,7 @@ pub use journal::journal;
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
-pub use wait::{approval, approvals, next_command as next_of_wait};
+pub use wait::{approval, approvals, attempted, next_command as next_of_wait};
 
 use escrow_playbook::{Diagnostic, Preview, Report};
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 //! Effects of external checks: what the ledger has, and a person's word about an unknown one.
 
+mod first_word;
+
 use std::path::Path;
 
 use escrow_engine::{EffectResolution, Run};
@@ -9,6 +11,8 @@ use escrow_store::{Commit, Committed, Durability, EffectFilter, Queries, RunRow}
 use serde_json::Value;
 
 pub use escrow_store::EffectRow;
+
+pub(crate) use first_word::not_unknown;
 
 use crate::app::App;
 use crate::error::Error;
@@ -77,7 +81,7 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
         // A run can wait for a word about an effect that failed or broke its contract, when `reconcile` has no answer.
         EffectState::Confirmed | EffectState::Failed if is_asked_about(&*queries, &row, &effect).await? => {}
         state @ (EffectState::Confirmed | EffectState::Failed) => {
-            return Err(not_unknown(&effect, state));
+            return Err(not_unknown(&*queries, &effect, state).await);
         }
     }
     let run = if row.status.is_terminal() {
@@ -94,7 +98,14 @@ async fn is_asked_about(queries: &dyn Queries, row: &RunRow, effect: &EffectRow)
     if row.status.is_terminal() {
         return Ok(false);
     }
-    Ok(replay(queries, row).await?.waits_for_effect(&effect.check, &effect.scope, &effect.key))
+    let run = replay(queries, row).await?;
+    let plan = run.plan_of();
+    // Its run asks because it has not heard yet what the ledger has.
+    let is_settled = run.open_effects().iter().any(|open| {
+        let is_this = plan.check(open.check).name == effect.check && open.scope == effect.scope;
+        is_this && run.is_settled(open, &effect.into())
+    });
+    Ok(!is_settled && run.waits_for_effect(&effect.check, &effect.scope, &effect.key))
 }
 
 /// One more entry in the journal of a run that has ended.
@@ -103,14 +114,14 @@ async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) 
     let TakenOver { lease, mut run, .. } = take_over(app, row).await?;
     // Another person may have settled it before this process took the run over.
     let filter = EffectFilter { key: Some(effect.key.clone()), ..EffectFilter::default() };
-    let now = app.queries()?.effects(&filter).await;
-    let settled = now.map(|mut rows| rows.pop().map(|effect| effect.state));
-    match settled {
-        Ok(Some(EffectState::Unknown | EffectState::Intended)) => {}
+    let queries = app.queries()?;
+    let now = queries.effects(&filter).await.map(|mut rows| rows.pop());
+    match now {
+        Ok(Some(EffectRow { state: EffectState::Unknown | EffectState::Intended, .. })) => {}
         other => {
             journal.release(&lease).await?;
-            let state = other?.unwrap_or(effect.state);
-            return Err(not_unknown(effect, state));
+            let settled = other?.unwrap_or_else(|| effect.clone());
+            return Err(not_unknown(&*queries, &settled, settled.state).await);
         }
     }
     let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
@@ -165,11 +176,6 @@ async fn tell(
         Err(error) if error.code() == HELD => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn not_unknown(effect: &EffectRow, state: EffectState) -> Error {
-    let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
-    Error::person("not_unknown", message)
 }
 
 /// A live process is at work on it, so it is not for a person to say.

@@ -11,13 +11,16 @@
 use std::time::Duration;
 
 use escrow_engine::Run;
-use escrow_model::{ChainConcurrency, ChainRules, ChainStatus, EventTrigger, RunId};
+use escrow_model::{
+    ChainConcurrency, ChainRules, ChainStatus, EffectState, Event, EventTrigger, Message, RunId, RunStatus,
+};
 use escrow_runtime::now_ms;
-use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules, NewFire};
+use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules, LookupError, NewFire};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::chains::{self, FireEvent, FireOutcome, FiredRun};
+use crate::effects::{self, EffectQuery};
 use crate::error::{Class, Error};
 use crate::runs;
 
@@ -115,6 +118,9 @@ pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>,
 
 const BY_HAND: &str = "manual-";
 
+/// How long after a refusal a run is asked again to make way.
+const ASK_AGAIN_MS: u64 = 5_000;
+
 /// Fires a chain by hand and drives its run until it ends or waits. A fire that must wait for its turn waits here.
 pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> Result<Run, Error> {
     let fires = app.fires()?;
@@ -142,7 +148,9 @@ pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> 
             FireDecision::Replaces { fire: waiting, runs } => {
                 fire = waiting;
                 for run in &runs {
-                    replace(app, run).await?;
+                    if replace(app, run, &fire.run).await? == Replaced::Asks {
+                        return Err(waits_for_a_person(&fire, run));
+                    }
                 }
             }
             FireDecision::Settled(settled) => return refused(app, &settled).await,
@@ -151,14 +159,62 @@ pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> 
     }
 }
 
-/// Asks a run to end that a newer fire replaces.
-pub(crate) async fn replace(app: &App, run: &RunId) -> Result<(), Error> {
-    match runs::cancel(app, run.as_str()).await {
-        Ok(_) => Ok(()),
-        // It has ended, or has not begun, or another process is about to end it.
-        Err(error) if matches!(error.class(), Class::Person | Class::Author) => Ok(()),
+/// How far a run is with making way for a newer fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// It has ended, or was asked to.
+    Ends,
+    /// An effect of it is under way. It is asked again later.
+    Stays,
+    /// A person must first say what became of its effect.
+    Asks,
+}
+
+/// Asks a run to end that a newer fire replaces. An effect is never cut off to make room.
+pub(crate) async fn replace(app: &App, run: &RunId, successor: &RunId) -> Result<Replaced, Error> {
+    let row = match app.queries()?.run(run.as_str()).await {
+        Ok(row) if !row.status.is_terminal() => row,
+        // It has ended, or has not begun.
+        Ok(_) | Err(LookupError::None(_) | LookupError::Ambiguous { .. }) => return Ok(Replaced::Ends),
+        Err(error @ LookupError::Store(_)) => return Err(error.into()),
+    };
+    let effects =
+        effects::list(app, &EffectQuery { run: Some(run.to_string()), ..Default::default() }).await?;
+    if effects.iter().any(|effect| matches!(effect.state, EffectState::Intended | EffectState::Unknown)) {
+        return Ok(if row.status == RunStatus::Waiting { Replaced::Asks } else { Replaced::Stays });
+    }
+    if was_asked(app, run, successor).await? {
+        return Ok(Replaced::Stays);
+    }
+    match runs::make_way(app, &row, successor).await {
+        Ok(_) => Ok(Replaced::Ends),
+        // Another process is about to end it.
+        Err(error) if matches!(error.class(), Class::Person | Class::Author) => Ok(Replaced::Ends),
         Err(error) => Err(error),
     }
+}
+
+/// Whether the run has not read the request yet, or refused it a moment ago: a step that can change the world was running.
+async fn was_asked(app: &App, run: &RunId, successor: &RunId) -> Result<bool, Error> {
+    let is_ours = |message: &Message| matches!(message, Message::Cancel { successor: Some(other), .. } if other == successor);
+    if app.queries()?.undelivered(run).await?.iter().any(|sent| is_ours(&sent.message)) {
+        return Ok(app.journal()?.lease_of(run).await?.is_some());
+    }
+    let since = now_ms().saturating_sub(ASK_AGAIN_MS);
+    let entries = app.journal()?.entries(run, 0).await?;
+    Ok(entries.iter().rev().take_while(|(_, entry)| entry.at >= since).any(|(_, entry)| match &entry.event {
+        Event::MessageDelivered { message, .. } => is_ours(message),
+        _ => false,
+    }))
+}
+
+fn waits_for_a_person(fire: &FireRow, open: &RunId) -> Error {
+    let message = format!(
+        "chain `{}` was fired but has not begun: an effect of run `{open}` may or may not have happened",
+        fire.chain
+    );
+    Error::person("fire_waits", message)
+        .help("settle it (`escrow approvals` says how); then `escrow chain check` begins this fire")
 }
 
 async fn refused(app: &App, fire: &FireRow) -> Result<Run, Error> {

@@ -20,10 +20,12 @@ mod nested;
 mod nested_files;
 mod panics;
 mod person_text;
+mod settled;
 mod state;
 mod views;
 
 pub mod artifacts;
+pub mod attempted;
 pub mod attention;
 pub mod backup;
 pub mod chains;

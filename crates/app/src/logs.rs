@@ -69,18 +69,25 @@ impl Printed<'_> {
     }
 
     pub fn has(&self, stream: &str) -> bool {
-        self.record(&format!("{stream}_file")).is_some() || !self.text(stream).is_empty()
+        self.record(&format!("{stream}_file")).is_some()
+            || !self.text(stream).is_empty()
+            || self.streamed(stream).is_some_and(|file| file.metadata().is_ok_and(|file| file.len() > 0))
     }
 
     /// The file that has all of it.
     pub fn file(&self, stream: &str) -> Option<File> {
-        if self.answer.is_none() {
-            let label = spool_label(self.of.check, self.of.scope, self.attempt);
-            return File::open(self.spool.join(format!("{label}.{stream}"))).ok();
-        }
-        let path = self.record(&format!("{stream}_file")).and_then(Value::as_str)?;
+        let Some(path) = self.record(&format!("{stream}_file")).and_then(Value::as_str) else {
+            return self.streamed(stream);
+        };
         let here = Path::new(path).file_name().map(|name| self.spool.join(name));
         File::open(path).ok().or_else(|| File::open(here?).ok())
+    }
+
+    /// The file that a running attempt is streamed to. It stays when Escrow is killed: the answer that a resumed run
+    /// records for such an attempt knows nothing of it.
+    fn streamed(&self, stream: &str) -> Option<File> {
+        let label = spool_label(self.of.check, self.of.scope, self.attempt);
+        File::open(self.spool.join(format!("{label}.{stream}"))).ok()
     }
 
     /// As far as the journal has it.

@@ -17,6 +17,7 @@ use escrow_store::{Decided, RunRow};
 
 pub use escrow_store::{GivenApproval, WaitRow};
 
+pub use crate::settled::{all_waits, open_waits, waits_of};
 pub(crate) use assume::record_assumptions;
 pub use assume::{Assumed, assume};
 pub use difference::{Difference, differences};

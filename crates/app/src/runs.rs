@@ -12,13 +12,14 @@ mod wait;
 use escrow_engine::ReplayError;
 use escrow_model::{Entry, RunId, RunStatus};
 use escrow_runtime::liveness;
-use escrow_store::{OutcomeFilter, StateBreak, Verification};
+use escrow_store::{LookupError, OutcomeFilter, StateBreak, Verification};
 use serde_json::{Map, Value};
 
 pub use escrow_engine::{CheckReport, HarnessTotals, ItemReport, OpenWait, RecordedDecision, Run};
-pub use escrow_store::{FeedEntry, Queries, RunFilter, RunKinds, RunRow, StoredEntry, Watch};
+pub use escrow_store::{FeedEntry, Hash, Queries, RunFilter, RunKinds, RunRow, StoredEntry, Watch};
 
 pub use abandoned::{Resumed, abandoned, pick_up, resume_all};
+pub(crate) use cancel::make_way;
 pub use cancel::{Cancelled, cancel};
 pub use override_status::{StatusOverride, override_status};
 pub use resume::{resume, retry_failed};
@@ -98,7 +99,19 @@ pub struct Verified {
 /// Checks the hash chain of a run's journal, the rows that are derived from it, and the list of runs.
 pub async fn verify(app: &App, run: &str) -> Result<Verified, Error> {
     let queries = app.queries()?;
-    let row = queries.run(run).await?;
+    let row = match queries.run(run).await {
+        Ok(row) => row,
+        Err(LookupError::None(name)) => {
+            // The run was there, if a loss names it.
+            let id = if name.starts_with("r_") { name.clone() } else { format!("r_{name}") };
+            let losses = queries.losses().await?;
+            return Err(match losses.iter().find(|loss| loss.last.run.as_str() == id) {
+                Some(loss) => Error::world("broken_state", StateBreak::of_loss(loss).to_string()),
+                None => LookupError::None(name).into(),
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
     let journal = queries.verify(&row.id).await?;
     let breaks = match journal {
         Verification::Intact { .. } => queries.verify_tables(&row.id).await?,

@@ -360,7 +360,9 @@ impl Scheduler {
                     self.begin(fire);
                 }
                 FireDecision::Waits(_) => {}
-                FireDecision::Replaces { runs, .. } => runs.into_iter().for_each(|run| self.replace(run)),
+                FireDecision::Replaces { fire, runs } => {
+                    runs.into_iter().for_each(|run| self.replace(run, fire.run.clone()));
+                }
                 FireDecision::Settled(fire) => pass.settled.push(fire),
             }
         }
@@ -389,13 +391,14 @@ impl Scheduler {
     }
 
     /// Hosts the end of a run that a newer fire replaces.
-    fn replace(&self, run: RunId) {
+    fn replace(&self, run: RunId, successor: RunId) {
         if !self.shared.hosted().runs.insert(run.clone()) {
             return;
         }
         let ending = run.clone();
-        let hosted =
-            self.driver.spawn(move |app: Arc<App>| async move { fires::replace(&app, &ending).await });
+        let hosted = self.driver.spawn(move |app: Arc<App>| async move {
+            fires::replace(&app, &ending, &successor).await.map(drop)
+        });
         self.attend(hosted, move |hosted| {
             hosted.runs.remove(&run);
         });

@@ -115,6 +115,8 @@ fn play_document(plan: &Plan, checks: &Value, play: &str) -> Value {
         json!("opened_by_person")
     } else if check(Play::Approval)["status"] == "waiting" {
         json!("waiting")
+    } else if matches!(gate["status"].as_str(), Some("pending" | "running")) {
+        json!("undecided")
     } else {
         json!("closed")
     };

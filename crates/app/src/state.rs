@@ -41,6 +41,14 @@ impl StateDirectory {
         let current = std::env::current_dir()
             .map_err(|error| Error::world("directory", format!("no current directory: {error}")))?;
         if let Some(given) = given {
+            // Taken for a directory, the address of a shared database would silently be a private one, and its password
+            // the name of a folder.
+            if let Some((scheme, _)) = given.to_string_lossy().split_once("://") {
+                let message =
+                    format!("the state is a directory, and `{scheme}://…` is the address of a service");
+                return Err(Error::author("state_address", message)
+                    .help("name a directory with `--state DIR` or ESCROW_STATE"));
+            }
             return Ok(StateDirectory(current.join(given)));
         }
         let found = project::nearest(&current)
@@ -59,6 +67,7 @@ impl StateDirectory {
 
     /// An error that says where the state was looked for, when there is none yet.
     pub fn expect_there(&self) -> Result<(), Error> {
+        self.refuse_lost_database()?;
         if self.path().join(DATABASE).is_file() {
             return Ok(());
         }
@@ -84,7 +93,7 @@ impl StateDirectory {
     /// A store that only reads. A state directory that does not exist has no runs. A database of an older Escrow is
     /// brought up to date first.
     pub fn read(&self) -> Result<Arc<Store>, Error> {
-        self.refuse_emptied_database()?;
+        self.refuse_lost_database()?;
         match Store::open(&self.database(), Mode::Read) {
             // Opening it to write takes the steps that it lacks.
             Err(error) if matches!(error.kind, StoreErrorKind::OlderVersion { .. }) => {
@@ -101,26 +110,32 @@ impl StateDirectory {
             Error::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
                 .help("choose another directory with `--state DIR` or ESCROW_STATE")
         })?;
-        self.refuse_emptied_database()?;
+        self.refuse_lost_database()?;
         Ok(Arc::new(Store::open(&self.database(), Mode::Write)?))
     }
 
-    /// A process that is killed while it creates the database leaves an empty file, which is as good as none. Files of
-    /// runs beside an empty file show that there was a database.
-    fn refuse_emptied_database(&self) -> Result<(), Error> {
+    /// A new state has no database, or an empty one when the process that created it was killed. Files of runs beside
+    /// it show that there was one with content, and so does a write-ahead log beside no database.
+    fn refuse_lost_database(&self) -> Result<(), Error> {
         let database = self.database();
-        if !fs::metadata(&database).is_ok_and(|file| file.len() == 0) {
-            return Ok(());
-        }
-        let holds_runs = |folder: &str| {
-            fs::read_dir(self.0.join(folder)).is_ok_and(|mut entries| entries.next().is_some())
+        let lost = match fs::metadata(&database) {
+            Ok(file) if file.len() == 0 => "is empty",
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "is missing",
+            Ok(_) | Err(_) => return Ok(()),
         };
-        if !holds_runs("artifacts") && !holds_runs("spool") {
+        let holds_runs = |folder: &str| {
+            let entries = fs::read_dir(self.0.join(folder));
+            let is_of_run = |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"r_");
+            entries.is_ok_and(|entries| entries.flatten().any(is_of_run))
+        };
+        let has_log = lost == "is missing" && self.0.join(format!("{DATABASE}-wal")).exists();
+        if !has_log && !holds_runs("artifacts") && !holds_runs("spool") {
             return Ok(());
         }
-        let message = format!("`{}` is empty, but files of its runs are beside it", database.display());
-        Err(Error::world("state", message)
-            .help("restore it from a backup; to begin anew, remove `escrow.db`, `artifacts` and `spool`"))
+        let message = format!("`{}` {lost}, but files of its runs are beside it", database.display());
+        Err(Error::world("state", message).help(
+            "restore it from a backup; to begin anew, remove `escrow.db*` and the folders `artifacts` and `spool` beside it",
+        ))
     }
 
     /// Creates the directory and its `.gitignore`, both for their owner alone.

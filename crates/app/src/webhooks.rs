@@ -2,13 +2,12 @@
 //!
 //! **Invariant:** an accepted delivery is on the disk before it is answered, and one that is sent again fires nothing.
 
-use escrow_model::{Millis, hex};
+use escrow_model::Millis;
 use escrow_runtime::triggers::webhook::{self, Incoming, Refusal};
 use escrow_runtime::triggers::{Origin, offer};
 use escrow_runtime::{config, now_ms};
 use escrow_store::{Delivery, Recorded, Recording};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::app::App;
 use crate::error::Error;
@@ -84,7 +83,7 @@ async fn accept(
     let delivery = Delivery {
         hook: name.to_owned(),
         id: told.delivery,
-        digest: hex(&Sha256::digest(body)),
+        digest: told.digest,
         subject: told.subject,
         at: now,
     };
@@ -119,7 +118,7 @@ fn refused(refusal: Refusal) -> Answer {
         Refusal::TooLarge => "the body is too large",
         Refusal::Unsigned => "the request is not signed",
         Refusal::BadSignature => "the signature does not fit the body",
-        Refusal::Stale => "the event is too old",
+        Refusal::Stale => "the time of the event is too far from the time here",
         Refusal::NoDelivery => "the request has no id of its delivery",
         Refusal::Malformed => "the body is not an event",
     };

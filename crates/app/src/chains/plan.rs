@@ -100,20 +100,24 @@ fn stopped_by(
     if check.requires_approval.is_some() {
         words.push("a person who denies it, or does not answer in time".to_owned());
     }
-    let has_contract =
-        |effect: &EffectPreview| effect.guards.iter().any(|guard| is_contract(guard, &check.name));
+    let has_contract = |effect: &EffectPreview| effect.guards.iter().any(is_contract);
     if effects.iter().any(has_contract) {
         words.push("a broken contract before the effect".to_owned());
+    }
+    let inside = effects.iter().flat_map(|effect| &effect.guards);
+    for guard in inside.filter(|guard| guard.kind == GuardKind::Approval && guard.check != check.name) {
+        let denial = format!("a person who denies `{}`, or does not answer in time", guard.check);
+        if !words.contains(&denial) {
+            words.push(denial);
+        }
     }
     words
 }
 
-/// Whether a guard stands elsewhere than at the step itself.
-fn is_contract(guard: &Guard, step: &str) -> bool {
+/// Whether a guard is a contract, and not one of the ways to stop the step that are told by themselves.
+fn is_contract(guard: &Guard) -> bool {
     match guard.kind {
-        GuardKind::Condition | GuardKind::Failure | GuardKind::Approval => {
-            guard.check != step && guard.kind == GuardKind::Approval
-        }
+        GuardKind::Condition | GuardKind::Failure | GuardKind::Approval => false,
         GuardKind::If
         | GuardKind::Assume
         | GuardKind::Guarantee

@@ -4,6 +4,8 @@ use escrow_model::{Millis, WaitKind, rfc3339};
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal};
 use serde_json::{Value, json};
 
+use crate::words::shell_word;
+
 /// The list, with the number of dismissed items and of those beyond the limit.
 pub fn attention(items: &[AttentionItem], dismissed: usize, left_out: usize, now: Millis) -> Value {
     let documents: Vec<Value> = items.iter().map(|item| attention_item(item, now)).collect();
@@ -36,6 +38,12 @@ fn dismissal(seen: &Dismissal) -> Value {
     json!({ "at": rfc3339(seen.at), "by": seen.by, "note": seen.note })
 }
 
+/// The command that settles an unknown effect after its run has ended.
+pub fn settles(key: &str) -> String {
+    // Quoted, because a shell reads `|` as a pipe.
+    format!("escrow effects resolve {} 'done|failed' --by NAME --why TEXT", shell_word(key))
+}
+
 /// The command that deals with an item.
 pub fn next_command(item: &AttentionItem, now: Millis) -> String {
     let run = item.runs.first().map_or("last", |run| run.as_str());
@@ -57,6 +65,7 @@ pub fn next_command(item: &AttentionItem, now: Millis) -> String {
         AttentionKind::Interrupted if item.count > 1 => "escrow resume --all".to_owned(),
         AttentionKind::Interrupted => format!("escrow resume {run}"),
         AttentionKind::Undelivered => "escrow chain check".to_owned(),
+        AttentionKind::UnknownEffect => settles(item.subject.as_ref().map_or("", |subject| &subject.id)),
         AttentionKind::Warning | AttentionKind::Waiting => format!("escrow runs show {run}"),
         AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => {
             format!("escrow explain {run}")

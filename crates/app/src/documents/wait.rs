@@ -1,20 +1,23 @@
 //! What waits for a person, and what people decided: `approvals`.
 
 use escrow_engine::RecordedDecision;
-use escrow_model::{ApprovalStatus, ApprovedEffect, ApprovedOutput, ApprovedPlaybook, Request, rfc3339};
+use escrow_model::{
+    ApprovalStatus, ApprovedEffect, ApprovedOutput, ApprovedPlaybook, Request, WaitKind, rfc3339,
+};
 use escrow_runtime::now_ms;
 use escrow_store::{GivenApproval, WaitRow};
 use serde_json::{Value, json};
 
+use crate::attempted::{AttemptEnd, Attempted, Attempts};
 use crate::directories::Directories;
 
-pub fn approvals(waits: &[WaitRow], directories: &Directories) -> Value {
-    let documents: Vec<Value> = waits.iter().map(|wait| approval(wait, directories)).collect();
+pub fn approvals(waits: &[WaitRow], directories: &Directories, attempts: &Attempts) -> Value {
+    let documents: Vec<Value> = waits.iter().map(|wait| approval(wait, directories, attempts)).collect();
     json!({ "approvals": documents })
 }
 
 /// Something that waits for a person.
-pub fn approval(wait: &WaitRow, directories: &Directories) -> Value {
+pub fn approval(wait: &WaitRow, directories: &Directories, attempts: &Attempts) -> Value {
     let subject = wait.subject.as_deref();
     let mut document = json!({
         "id": wait.id,
@@ -38,6 +41,9 @@ pub fn approval(wait: &WaitRow, directories: &Directories) -> Value {
         "note": wait.note,
         "next": next_command(wait),
     });
+    if wait.kind == WaitKind::UnknownEffect {
+        document["attempted"] = json!(attempts.of(wait).map(attempted));
+    }
     if let Some(subject) = subject {
         document["playbook"] = json!(subject.playbook);
         document["values"] = json!(subject.values);
@@ -52,6 +58,28 @@ pub fn approval(wait: &WaitRow, directories: &Directories) -> Value {
         document["approvals"] = wait.approvals.iter().map(given).collect();
     }
     document
+}
+
+/// The attempt whose effect is unknown.
+pub fn attempted(attempted: &Attempted) -> Value {
+    let stream =
+        |name: &str| attempted.printed.iter().find(|printed| printed.stream == name).map(|end| &end.text);
+    json!({
+        "run_id": attempted.run,
+        "check": attempted.check,
+        "scope": attempted.scope.to_string(),
+        "attempt": attempted.attempt,
+        "at": rfc3339(attempted.at),
+        "key": attempted.key,
+        "request": request(&attempted.request),
+        "directory": attempted.directory,
+        "ended": match &attempted.end {
+            AttemptEnd::Faulted(message) => Some(message),
+            AttemptEnd::CutOff | AttemptEnd::Answered => None,
+        },
+        "stdout": stream("stdout"),
+        "stderr": stream("stderr"),
+    })
 }
 
 /// Every member, null where it has no value.
@@ -103,7 +131,6 @@ fn given(GivenApproval { by, claim, note, at }: &GivenApproval) -> Value {
 
 /// The command that deals with a wait; none when it is decided.
 pub fn next_command(wait: &WaitRow) -> Option<String> {
-    use escrow_model::WaitKind;
     let (id, run) = (&wait.id, &wait.run);
     if wait.resolved_at.is_some() {
         return None;

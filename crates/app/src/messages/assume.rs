@@ -1,13 +1,13 @@
 //! What a person assumes about an effect whose result is unknown.
 
-use escrow_engine::{Input, Run};
+use escrow_engine::{Input, OpenEffect, Run};
 use escrow_model::{Assumption, EffectState, Message, ScopePath};
 use escrow_runtime::now_ms;
-use escrow_store::{EffectFilter, NotAccepted, Queries, RunRow};
+use escrow_store::{Attempter, EffectFilter, NotAccepted, Queries, RunRow};
 
 use super::{outsider, wait};
 use crate::app::App;
-use crate::effects::{state_now, under_way};
+use crate::effects::{not_unknown, state_now, under_way};
 use crate::error::Error;
 use crate::runs::{Purpose, drive_around, driver_of, not_resumable, replay};
 
@@ -75,7 +75,7 @@ pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message
         let seq = then.entries();
         if driver_of(app, &row).await?.is_none() {
             // What was cut off becomes unknown when the run is resumed. This copy is dropped, and nothing is committed.
-            let _foreseen = then.handle(now_ms(), Input::Resume { by: Vec::new() });
+            let _foreseen = then.handle(now_ms(), Input::Resume { by: Vec::new(), ledger: Vec::new() });
         }
         for word in words {
             if let Message::Assume { check, scope, .. } = word {
@@ -98,7 +98,7 @@ pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message
     Err(Error::person("busy", message).help(format!("`escrow wait {}`, then try again", row.id)))
 }
 
-/// Refuses a word about an effect of another check or run that is at work on it, or has settled it.
+/// Refuses a word about an effect that another check or run is at work on, or that the ledger has a word about.
 async fn admitted_by_ledger(
     queries: &dyn Queries,
     run: &Run,
@@ -106,10 +106,10 @@ async fn admitted_by_ledger(
     scope: &ScopePath,
 ) -> Result<(), Error> {
     let asked = run.effect_in_doubt(check, scope).filter(|asked| asked.attempts_elsewhere.is_some());
-    let Some(asked) = asked else { return Ok(()) };
+    let Some(asked) = asked else { return own_is_open(queries, run, check, scope).await };
     let filter = EffectFilter { key: Some(asked.key.clone()), ..EffectFilter::default() };
     let Some(effect) = queries.effects(&filter).await?.pop() else { return Ok(()) };
-    let asks_again = format!("`escrow resume {}` asks the ledger again", run.options().run);
+    let asks_again = asks_again(run);
     match state_now(queries, &effect).await? {
         EffectState::Intended => Err(under_way(&effect)),
         EffectState::Unknown if asked.attempts_elsewhere != Some(effect.attempts) => {
@@ -119,10 +119,35 @@ async fn admitted_by_ledger(
         EffectState::Confirmed if asked.confirmed => Ok(()),
         EffectState::Unknown => Ok(()),
         state @ (EffectState::Confirmed | EffectState::Failed) => {
-            let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
-            Err(Error::person("not_unknown", message).help(asks_again))
+            Err(not_unknown(queries, &effect, state).await.help(asks_again))
         }
     }
+}
+
+/// Refuses a word about an effect of this run that was settled or attempted again in another one.
+async fn own_is_open(queries: &dyn Queries, run: &Run, check: &str, scope: &ScopePath) -> Result<(), Error> {
+    let plan = run.plan_of();
+    let is_here = |open: &OpenEffect| plan.check(open.check).name == check && open.scope == *scope;
+    let Some(open) = run.open_effects().into_iter().find(is_here) else { return Ok(()) };
+    let filter = EffectFilter { key: Some(open.key.clone()), ..EffectFilter::default() };
+    let Some(effect) = queries.effects(&filter).await?.pop() else { return Ok(()) };
+    let is_own = effect.is_of(Attempter { run: run.options().run.as_str(), check, scope });
+    match state_now(queries, &effect).await? {
+        state if run.is_settled(&open, &(&effect).into()) => {
+            Err(not_unknown(queries, &effect, state).await.help(asks_again(run)))
+        }
+        EffectState::Intended if !is_own => Err(under_way(&effect)),
+        EffectState::Unknown if !is_own => {
+            let message = format!("effect `{}` was attempted again in run `{}`", effect.key, effect.run);
+            let help = format!("`escrow effects resolve {} done|failed` settles it", effect.key);
+            Err(Error::person("attempted_again", message).help(help))
+        }
+        EffectState::Intended | EffectState::Unknown | EffectState::Confirmed | EffectState::Failed => Ok(()),
+    }
+}
+
+fn asks_again(run: &Run) -> String {
+    format!("`escrow resume {}` asks the ledger again", run.options().run)
 }
 
 #[cfg(test)]

@@ -107,8 +107,10 @@ fn describe(run: &Run, answer: &mut Answer) {
     }
 }
 
+/// An ended run can be held, too: another process is about to reopen it. Why it ended is no reason to wait.
 pub(super) fn elsewhere(run: &Run) -> Rested {
-    let reason = run.reason().cloned().unwrap_or_else(driven_by_another_process);
+    let waits = run.reason().filter(|reason| reason.code.status() == RunStatus::Waiting).cloned();
+    let reason = waits.unwrap_or_else(driven_by_another_process);
     Rested::Elsewhere { child: run.options().run.clone(), reason }
 }
 

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use escrow_engine::Run;
-use escrow_model::{EffectState, Millis, RunStatus, WaitKind};
+use escrow_model::{Millis, RunStatus, WaitKind};
 use escrow_runtime::now_ms;
-use escrow_store::{EffectFilter, EffectRow, Queries, RunFilter, RunRow};
+use escrow_store::{Queries, RunFilter, RunRow};
 
 use super::resume::{Purpose, drive};
 use super::{is_driven, replay};
 use crate::app::App;
 use crate::driver::Driver;
 use crate::error::{Class, Error};
+use crate::settled;
 
 /// Runs whose process is gone; and runs that wait, when a message has come for them, their time is up, or the nested run
 /// that they wait for has ended. Oldest first.
@@ -60,25 +61,14 @@ pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     Ok(wanted)
 }
 
-/// Whether a waiting run has something to do without a message: its own time is up, or another run has settled the
+/// Whether a waiting run has something to do without a message: its own time is up, or another run has settled an
 /// effect that it waits for.
 async fn is_due(queries: &dyn Queries, row: &RunRow, now: Millis) -> Result<bool, Error> {
     let run = replay(queries, row).await?;
     if run.wake_at().is_some_and(|at| at <= now) {
         return Ok(true);
     }
-    for key in run.awaited_effects() {
-        let filter = EffectFilter { key: Some(key), ..EffectFilter::default() };
-        let effect = queries.effects(&filter).await?.pop();
-        let is_settled = |effect: EffectRow| match effect.state {
-            EffectState::Confirmed | EffectState::Failed => true,
-            EffectState::Intended | EffectState::Unknown => false,
-        };
-        if effect.is_none_or(is_settled) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(!settled::questions(queries, &run).await?.is_empty())
 }
 
 /// An abandoned run, and how it ended or where it waits, or why it could not continue.

@@ -2,6 +2,7 @@
 
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
+use escrow_store::RunRow;
 
 use super::resume::{Purpose, drive_around, driver_of};
 use crate::app::App;
@@ -23,10 +24,24 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
         return Err(Error::person("ended", message));
     }
     let inside = outsider::run_around(app).await?;
+    if inside.is_none() {
+        outsider::check_sandbox()?;
+    }
     let message = Message::Cancel { by: app.actor(), system: false, successor: None, inside };
-    app.journal()?.send(&row.id, &message, app.sender()).await?;
-    match driver_of(app, &row).await? {
-        Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),
-        None => Ok(Cancelled::Ended(Box::new(drive_around(app, &row, Purpose::End).await?))),
+    send(app, &row, &message).await
+}
+
+/// Asks a run to end so that another one can begin. It stays while an effect of it is under way.
+pub(crate) async fn make_way(app: &App, row: &RunRow, successor: &RunId) -> Result<Cancelled, Error> {
+    let successor = Some(successor.clone());
+    let message = Message::Cancel { by: app.actor(), system: true, successor, inside: None };
+    send(app, row, &message).await
+}
+
+async fn send(app: &App, row: &RunRow, message: &Message) -> Result<Cancelled, Error> {
+    app.journal()?.send(&row.id, message, app.sender()).await?;
+    match driver_of(app, row).await? {
+        Some(holder) => Ok(Cancelled::Asked { run: row.id.clone(), pid: holder.pid }),
+        None => Ok(Cancelled::Ended(Box::new(drive_around(app, row, Purpose::End).await?))),
     }
 }
