@@ -252,6 +252,18 @@
       : among.filter((row) => all.indexOf(row) < from).pop() || among[among.length - 1];
     focus(next);
   };
+  // The reason of the focused cause, run or check; else the one that the page shows.
+  const why = () => {
+    const row = rows().find((one) => one.contains(document.activeElement)) || rows()[current];
+    if (row?.dataset.why) location.href = row.dataset.why;
+    else document.getElementById("why")?.scrollIntoView();
+  };
+  const keys = [
+    ["f F", "next, previous failure"], ["j k", "next, previous row"], ["Enter", "open"], ["w", "why"], ["a", "approvals"],
+    ["/", "search"], ["l", "follow the log"], ["y", "copy the address"],
+    ["g a", "Attention"], ["g r", "Runs"], ["g o", "Outcomes"], ["g c", "Chains"], ["g p", "Approvals"],
+    ["g i", "Invocations"], ["g e", "Effects"], ["g l", "Lifecycle"], ["Esc", "close"],
+  ];
   const help = () => {
     const shown = document.getElementById("keys-help");
     if (shown) { shown.remove(); return; }
@@ -259,7 +271,16 @@
     box.id = "keys-help";
     box.className = "keys-help";
     box.setAttribute("role", "note");
-    box.textContent = "f F next, previous failure · j k move · Enter open · w why · a approvals · / search · l follow the log · y copy the address · g then a r o c p go to a page · Esc close";
+    for (const [key, does] of keys) {
+      const line = document.createElement("p");
+      for (const one of key.split(" ")) {
+        const shown = document.createElement("kbd");
+        shown.textContent = one;
+        line.append(shown, " ");
+      }
+      line.append(does);
+      box.append(line);
+    }
     body.append(box);
   };
   const pages = { a: "/", r: "/runs", o: "/outcomes", c: "/chains", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
@@ -279,7 +300,7 @@
       case "F": step(-1, true); break;
       case "j": step(1, false); break;
       case "k": step(-1, false); break;
-      case "w": document.getElementById("why")?.scrollIntoView(); break;
+      case "w": why(); break;
       case "a": location.href = "/approvals"; break;
       case "/": (document.querySelector("[data-log-search]") || document.getElementById("q"))?.focus(); break;
       case "l": following = !following; if (following) scrollTo(0, document.documentElement.scrollHeight); break;

@@ -21,7 +21,7 @@ use escrow_app::runs::{self, Cancelled, Run};
 use escrow_app::{App, Error, documents, now_ms, tokens};
 use serde_json::{Map, Value, json};
 
-use crate::answer::{self, failure, status_of};
+use crate::answer::{self, failed_page, failure, status_of};
 use crate::guard::{Posted, TOKEN_COOKIE};
 use crate::studio::Studio;
 use crate::view::{View, encoded};
@@ -35,11 +35,17 @@ type Answered = Result<Response, Failed>;
 pub(crate) struct Failed {
     error: Error,
     as_page: bool,
+    /// The run that it was about.
+    run: Option<String>,
 }
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
-        failure(status_of(&self.error), &self.error, self.as_page)
+        let status = status_of(&self.error);
+        if self.as_page {
+            return failed_page(status, &self.error, self.run.as_deref());
+        }
+        failure(status, &self.error, false)
     }
 }
 
@@ -66,7 +72,8 @@ pub(crate) async fn answer(view: View) -> Answered {
 
 async fn decide(view: &View, wait: String, posted: &Posted, decision: Decision) -> Answered {
     let shown = posted.get("digest").map(str::to_owned);
-    let failed = |error| Failed { error, as_page: !posted.is_document };
+    let asking = run_of_wait(view, &wait).await;
+    let failed = |error| Failed { error, as_page: !posted.is_document, run: asking.clone() };
     // A person approves what they have seen, so a form says what that was.
     if shown.is_none() && matches!(decision, Decision::Approve { .. } | Decision::Deny { .. }) {
         let error = Error::author("usage", "the digest of what was shown is missing")
@@ -96,6 +103,15 @@ async fn decide(view: &View, wait: String, posted: &Posted, decision: Decision) 
         return Ok(answer::json(&json!({ "recorded": wait, "run": { "id": run }, "next": null })));
     }
     Ok(answer::see(&format!("/runs/{run}")))
+}
+
+/// The run that asks; none where two ask alike, or none does.
+async fn run_of_wait(view: &View, wait: &str) -> Option<String> {
+    let waits = view.queries().ok()?.waits_named(wait).await.ok()?;
+    match &waits[..] {
+        [only] => Some(only.run.to_string()),
+        _ => None,
+    }
 }
 
 fn again(decision: &Decision) -> Decision {
@@ -154,8 +170,11 @@ pub(crate) async fn assume(view: View) -> Answered {
     let posted = view.posted.clone();
     let (check, word) =
         (posted.get("check").unwrap_or_default(), posted.get("assumption").unwrap_or_default());
-    let assumed = Assumed::parse(&format!("{check}={word}"))
-        .map_err(|error| Failed { error, as_page: !posted.is_document })?;
+    let assumed = Assumed::parse(&format!("{check}={word}")).map_err(|error| Failed {
+        error,
+        as_page: !posted.is_document,
+        run: Some(id.clone()),
+    })?;
     let app = view.studio.app_of(&view.visitor);
     let name = id.clone();
     let hosted = view.studio.driver.spawn(move |_| async move {
@@ -171,8 +190,11 @@ pub(crate) async fn dismiss(view: View) -> Answered {
     let app = view.studio.app_of(&view.visitor);
     let note = posted.get("note").unwrap_or_default().to_owned();
     let request = DismissRequest { what: fingerprint, note, by: None };
-    let item =
-        dismiss_item(&app, &request).await.map_err(|error| Failed { error, as_page: !posted.is_document })?;
+    let item = dismiss_item(&app, &request).await.map_err(|error| Failed {
+        error,
+        as_page: !posted.is_document,
+        run: None,
+    })?;
     if posted.is_document {
         return Ok(answer::json(&json!({ "item": documents::attention_item(&item, now_ms()) })));
     }
@@ -186,7 +208,7 @@ pub(crate) async fn fire(view: View) -> Answered {
         Ok(payload) => payload.unwrap_or_default(),
         Err(error) => {
             let error = Error::author("usage", format!("the event is not a JSON object: {error}"));
-            return Err(Failed { error, as_page: !posted.is_document });
+            return Err(Failed { error, as_page: !posted.is_document, run: None });
         }
     };
     let event = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
@@ -198,7 +220,7 @@ pub(crate) async fn fire(view: View) -> Answered {
         chains::runs::document_of(&*app.queries()?, &run).await
     });
     let document = match tokio::time::timeout(PATIENCE, hosted.join()).await {
-        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document }),
+        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document, run: None }),
         Ok(Ok(document)) => Some(document),
         Err(_) => None,
     };
@@ -222,7 +244,7 @@ pub(crate) async fn resume_chain(view: View) -> Answered {
 }
 
 fn changed(view: &View, changed: Result<ChainRow, Error>) -> Answered {
-    let row = changed.map_err(|error| Failed { error, as_page: !view.posted.is_document })?;
+    let row = changed.map_err(|error| Failed { error, as_page: !view.posted.is_document, run: None })?;
     if view.posted.is_document {
         let chain = json!({ "id": row.id, "name": row.name, "status": row.status });
         return Ok(answer::json(&json!({ "chain": chain })));
@@ -238,13 +260,16 @@ async fn documented(app: &App, run: &Run) -> Result<Value, Error> {
 async fn rested(view: &View, id: &str, posted: &Posted, hosted: Handle<Value>) -> Answered {
     let settled = tokio::time::timeout(PATIENCE, hosted.join()).await;
     let document = match settled {
-        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document }),
+        Ok(Err(error)) => {
+            return Err(Failed { error, as_page: !posted.is_document, run: Some(id.to_owned()) });
+        }
         Ok(Ok(document)) => Some(document),
         Err(_) => None,
     };
     if !posted.is_document {
-        let row = view.queries().map_err(|error| Failed { error, as_page: true })?;
-        let run = row.run(id).await.map_err(|error| Failed { error: error.into(), as_page: true })?;
+        let row = view.queries().map_err(|error| Failed { error, as_page: true, run: None })?;
+        let run =
+            row.run(id).await.map_err(|error| Failed { error: error.into(), as_page: true, run: None })?;
         return Ok(answer::see(&format!("/runs/{}", run.id)));
     }
     Ok(match document {

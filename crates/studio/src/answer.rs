@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::layout;
 use crate::studio::Studio;
+use crate::view::encoded;
 
 /// The status that fits an error: by its class and code, never by its words.
 pub(crate) fn status_of(error: &Error) -> StatusCode {
@@ -30,20 +31,22 @@ pub(crate) fn status_of(error: &Error) -> StatusCode {
 }
 
 pub(crate) fn failure(status: StatusCode, error: &Error, as_page: bool) -> Response {
-    if as_page {
-        return (status, layout::bare("Not done", &explained(error))).into_response();
-    }
-    (status, json(&error.document())).into_response()
+    if as_page { failed_page(status, error, None) } else { (status, json(&error.document())).into_response() }
+}
+
+/// A page that says what was not done, with a link to the run that it was about.
+pub(crate) fn failed_page(status: StatusCode, error: &Error, run: Option<&str>) -> Response {
+    (status, layout::failed("Not done", &explained(error, run))).into_response()
 }
 
 /// An error where a page would be.
-fn explained(error: &Error) -> Markup {
+fn explained(error: &Error, run: Option<&str>) -> Markup {
     html! {
         div.hello {
             h1 { (layout::ticked(&error.to_string())) }
             @if let Some(help) = error.hint() { p { (layout::ticked(help)) } }
             p.small.dim { span.code { (error.code()) } }
-            p { a href="/" { "Attention" } " · " a href="/runs" { "Runs" } }
+            @if let Some(run) = run { p { a.btn.primary href={ "/runs/" (encoded(run)) } { "To the run" } } }
         }
     }
 }

@@ -4,3 +4,4 @@ pub(crate) mod chains;
 pub(crate) mod lists;
 pub(crate) mod openapi;
 pub(crate) mod runs;
+mod schemas;

@@ -23,6 +23,7 @@ mod guard;
 mod hooks;
 mod host;
 mod hosted;
+mod known_query;
 mod layout;
 mod pages;
 mod rate;

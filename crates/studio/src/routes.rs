@@ -105,9 +105,19 @@ pub const ROUTES: &[Route] = &[
         pages::runs::page
     ),
     page!("/runs/{id}", "One run", ["check", "export"], pages::run::page),
-    page!("/runs/{id}/logs/{check}", "What a check printed", ["attempt", "page", "raw"], pages::log::page),
+    page!(
+        "/runs/{id}/logs/{check}",
+        "What a check printed",
+        ["attempt", "page", "line", "find", "raw", "part", "from", "out", "err"],
+        pages::log::page
+    ),
     page!("/runs/{id}/artifacts/{*path}", "A delivered file", ["view", "image"], pages::file::page),
-    page!("/outcomes", "Outcomes", ["kind", "passed", "since", "limit"], pages::outcomes::page),
+    page!(
+        "/outcomes",
+        "Outcomes",
+        ["kind", "passed", "since", "run", "invocation", "limit"],
+        pages::outcomes::page
+    ),
     page!("/chains", "Chains", [], pages::chains::list),
     page!("/chains/{name}", "One chain", [], pages::chains::show),
     page!("/shows", "Runs of shows", ["limit"], pages::shows::page),
@@ -119,7 +129,7 @@ pub const ROUTES: &[Route] = &[
         ["status", "since", "limit"],
         pages::invocations::page
     ),
-    page!("/lifecycle", "Harnesses, their hooks and receipts", [], pages::lifecycle::page),
+    page!("/lifecycle", "Harnesses, their hooks and receipts", ["adapter"], pages::lifecycle::page),
     document!(
         "/api/runs",
         "The runs, newest first",

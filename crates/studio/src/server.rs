@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::daemon;
 use crate::guard::guard;
+use crate::known_query::known_query;
 use crate::pages::not_found;
 use crate::routes::{Access, ROUTES};
 use crate::settings::Settings;
@@ -79,7 +80,11 @@ pub fn router(studio: &Arc<Studio>) -> Router {
     };
     let mut router: Router<Arc<Studio>> = Router::new();
     for route in ROUTES {
-        router = router.route(route.path, behind((route.mount)(), route.access));
+        let mounted = match route.access {
+            Access::Role(_) => (route.mount)().layer(from_fn_with_state(route, known_query)),
+            Access::Open | Access::Own => (route.mount)(),
+        };
+        router = router.route(route.path, behind(mounted, route.access));
     }
     let nowhere =
         MethodRouter::new().on(MethodFilter::GET.or(MethodFilter::POST), |_: Request| async { not_found() });

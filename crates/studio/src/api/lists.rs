@@ -1,11 +1,13 @@
 //! Lists, as the verbs of the same names print them.
 
 use axum::response::Response;
+use escrow_app::attempted::attempts_of;
 use escrow_app::attention::items;
 use escrow_app::directories::directories_of;
 use escrow_app::effects::{self, EffectQuery};
 use escrow_app::harnesses;
 use escrow_app::invocations::InvocationFilter;
+use escrow_app::messages::{all_waits, open_waits};
 use escrow_app::outcomes::OutcomeFilter;
 use escrow_app::runs::parse_status;
 use escrow_app::{Error, documents, now_ms};
@@ -45,11 +47,12 @@ pub(crate) async fn outcome_filter(view: &View, limit: usize) -> Result<OutcomeF
 
 pub(crate) async fn approvals(view: View) -> Result<Response, ApiError> {
     let queries = view.queries()?;
-    let mut waits = if view.has("all") { queries.all_waits().await? } else { queries.open_waits().await? };
+    let mut waits = if view.has("all") { all_waits(&*queries).await? } else { open_waits(&*queries).await? };
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
     let directories = directories_of(&*queries, &waits).await?;
-    Ok(answer::json(&documents::approvals(&waits, &directories)))
+    let attempts = attempts_of(view.studio.app.state(), &*queries, &waits).await?;
+    Ok(answer::json(&documents::approvals(&waits, &directories, &attempts)))
 }
 
 pub(crate) async fn attention(view: View) -> Result<Response, ApiError> {

@@ -3,6 +3,7 @@
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
+use super::schemas;
 use crate::answer;
 use crate::routes::{Access, Content, ROUTES, Route, Verb};
 
@@ -26,7 +27,7 @@ fn openapi() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
-            "schemas": { "Error": error_schema() },
+            "schemas": schemas::schemas(),
         },
         "security": [{ "token": [] }, {}],
     })
@@ -55,7 +56,7 @@ fn operation(route: &Route) -> Value {
             .extend(fields.map(|name| json!({ "name": name, "in": "query", "schema": schema(name) }))),
         Verb::Post => {
             let properties: Map<String, Value> =
-                fields.map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+                fields.map(|name| ((*name).to_owned(), schemas::posted(name))).collect();
             let mut schema = json!({ "type": "object", "properties": properties });
             if !required(route.path).is_empty() {
                 schema["required"] = json!(required(route.path));
@@ -104,13 +105,17 @@ fn responses(route: &Route) -> Value {
         Content::Page => "text/html",
         Content::File => "application/octet-stream",
     };
+    let (document, later) = schemas::answers(route);
     let content = match route.content {
-        Content::Document => json!({ media: { "schema": document_schema(route.path) } }),
+        Content::Document => json!({ media: { "schema": document } }),
         Content::Events | Content::Page | Content::File => json!({ media: {} }),
     };
     let mut responses = json!({ "200": { "description": route.summary, "content": content } });
     if route.verb == Verb::Post {
-        responses["202"] = json!({ "description": "accepted; the run continues", "content": content });
+        if let Some(later) = later {
+            let content = json!({ media: { "schema": later } });
+            responses["202"] = json!({ "description": "accepted; the run continues", "content": content });
+        }
         responses["303"] = json!({ "description": "a form was accepted" });
     }
     let failures = [
@@ -131,58 +136,6 @@ fn responses(route: &Route) -> Value {
         } });
     }
     responses
-}
-
-/// The members that a document always has. The command line's documents are described in docs/json.md.
-fn document_schema(path: &str) -> Value {
-    let list = |name: &str| {
-        let items = json!({ "type": "array", "items": { "type": "object" } });
-        json!({ "type": "object", "required": [name], "properties": { name: items } })
-    };
-    match path {
-        "/api/runs" => list("runs"),
-        "/api/runs/{id}/journal" => list("entries"),
-        "/api/outcomes" => list("outcomes"),
-        "/api/chains" => list("chains"),
-        "/api/chain-runs" => list("chain_runs"),
-        "/api/approvals" => list("approvals"),
-        "/api/attention" => list("attention"),
-        "/api/invocations" => list("invocations"),
-        "/api/effects" => list("effects"),
-        "/api/receipts" => list("receipts"),
-        "/api/runs/{id}" => json!({
-            "type": "object",
-            "required": ["run", "checks", "artifacts", "outcomes"],
-            "properties": {
-                "run": {
-                    "type": "object",
-                    "required": ["id", "playbook", "status", "reason", "started_at", "ended_at", "warnings"],
-                    "properties": { "id": { "type": "string" }, "status": { "type": "string" } },
-                },
-                "checks": { "type": "object", "additionalProperties": { "type": "object", "required": ["status", "runs"] } },
-                "artifacts": { "type": "object" },
-                "outcomes": { "type": "array" },
-            },
-        }),
-        _ => json!({ "type": "object" }),
-    }
-}
-
-fn error_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["error"],
-        "properties": { "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {
-                "code": { "type": "string" },
-                "message": { "type": "string" },
-                "help": { "type": ["string", "null"] },
-                "diagnostics": { "type": "array" },
-            },
-        } },
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::answer::{self, ApiError};
 use crate::view::View;
 
 /// As many as `escrow runs` lists.
-const LIMIT: usize = 20;
+const LIMIT: usize = 50;
 
 pub(crate) async fn list(view: View) -> Result<Response, ApiError> {
     let queries = view.queries()?;
@@ -24,7 +24,7 @@ pub(crate) async fn list(view: View) -> Result<Response, ApiError> {
         status,
         playbook: view.get("playbook").map(str::to_owned),
         invocation,
-        kinds: if view.get("all").is_some() { RunKinds::All } else { RunKinds::Playbooks },
+        kinds: if view.has("all") { RunKinds::All } else { RunKinds::Playbooks },
         since: view.since()?,
         limit: Some(view.limit(LIMIT)?),
     };

@@ -193,15 +193,25 @@ pub(crate) fn whole(title: &str, content: &Markup) -> Markup {
     }
 }
 
-/// A page without navigation: for errors, and before a visitor is known.
+/// A page for an error: with navigation, and without anything that the state would have to be asked for.
+pub(crate) fn failed(title: &str, content: &Markup) -> Markup {
+    let nav = html! { nav.nav aria-label="Pages" { @for one in Nav::ALL { a href=(one.path()) { (one.title()) } } } };
+    outside(title, &nav, content)
+}
+
+/// A page without navigation: before a visitor is known.
 pub(crate) fn bare(title: &str, content: &Markup) -> Markup {
+    outside(title, &html! {}, content)
+}
+
+fn outside(title: &str, nav: &Markup, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
             (head(title))
             body {
                 (PreEscaped(SPRITE))
-                header.top { a.brand href="/" { (icon("brand", "")) "Escrow" } }
+                header.top { a.brand href="/" { (icon("brand", "")) "Escrow" } (nav) }
                 main.page id="main" { (content) }
             }
         }

@@ -1,6 +1,7 @@
 //! Approvals: one card for each thing that waits for a person, then what was decided.
 
-use escrow_app::messages::WaitRow;
+use escrow_app::attempted::attempts_of;
+use escrow_app::messages::{WaitRow, all_waits};
 use escrow_app::now_ms;
 use escrow_model::{Millis, WaitKind};
 use maud::{Markup, html};
@@ -18,10 +19,11 @@ const DECIDED_MAX: usize = 100;
 
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let mut all = view.queries()?.all_waits().await?;
+    let mut all = all_waits(&*view.queries()?).await?;
     all.retain(|wait| wait.kind != WaitKind::Nested);
     let (open, decided): (Vec<WaitRow>, Vec<WaitRow>) =
         all.into_iter().partition(|wait| wait.resolved_at.is_none());
+    let attempts = attempts_of(view.studio.app.state(), &*view.queries()?, &open).await?;
     let stale = ask::stale(decided.clone());
     let shown = if view.has("all") { decided.len() } else { DECIDED_MAX };
     let title = match open.len() {
@@ -33,7 +35,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let content = html! {
         div.head { div.grow { h1 data-live="title" { (title) } p { "An approval is bound to a digest of exactly what it lets happen. Silence is a denial. In a shell: " code { "escrow approvals" } } } }
         p.news role="status" data-news="" {}
-        div.asks data-live-list="asks" { @for wait in open.iter().rev().take(OPEN_MAX) { (ask::card(&view, wait, &stale, now)) } }
+        div.asks data-live-list="asks" { @for wait in open.iter().rev().take(OPEN_MAX) { (ask::card(&view, wait, attempts.of(wait), &stale, now)) } }
         @if open.len() > OPEN_MAX { p.small.dim { "and " (open.len() - OPEN_MAX) " more, newer ones: " code { "escrow approvals" } } }
         @if !decided.is_empty() {
             section.sect aria-labelledby="h-past" {

@@ -1,7 +1,9 @@
 //! What a run asks of a person: an approval, a question, or what became of an effect. With the form that decides it.
 
 mod difference;
+mod exact;
 
+use escrow_app::attempted::Attempted;
 use escrow_app::messages::WaitRow;
 use escrow_app::request_words::{command_words, subject_lines};
 use escrow_app::{documents, words};
@@ -20,7 +22,14 @@ pub(super) fn stale(mut decided: Vec<WaitRow>) -> Vec<WaitRow> {
 }
 
 /// A card for one wait. Nothing that an approval is for is cut. `stale` are approvals that no longer held.
-pub(super) fn card(view: &View, wait: &WaitRow, stale: &[WaitRow], now: Millis) -> Markup {
+/// `attempted` is what an unknown effect is about.
+pub(super) fn card(
+    view: &View,
+    wait: &WaitRow,
+    attempted: Option<&Attempted>,
+    stale: &[WaitRow],
+    now: Millis,
+) -> Markup {
     let place = format!("{}{}", wait.check, wait.scope);
     let is_unknown = wait.kind == WaitKind::UnknownEffect;
     let tone = if is_unknown { "unk" } else { "wait" };
@@ -42,52 +51,10 @@ pub(super) fn card(view: &View, wait: &WaitRow, stale: &[WaitRow], now: Millis) 
                 span.small { @match wait.expires_at { Some(at) => { "expires " (when(at, now)) }, None => "does not expire" } }
             }
             div.ask-body {
-                div { (difference::section(wait, stale, now)) (what(wait)) (known(wait)) (stands_on(wait)) }
+                div { (difference::section(wait, stale, now)) (exact::section(wait, attempted)) (known(wait)) (stands_on(wait)) }
                 (decision(view, wait, &place))
             }
         }
-    }
-}
-
-/// The exact text of what is asked.
-fn what(wait: &WaitRow) -> Markup {
-    let command = wait.subject.as_ref().and_then(|subject| command_words(&subject.request));
-    let label = match wait.kind {
-        WaitKind::Approval => "What is approved, exactly",
-        WaitKind::Input => "The question",
-        WaitKind::UnknownEffect => "What was cut off",
-        WaitKind::Nested => "What it waits for",
-    };
-    html! {
-        div {
-            p.label { (label) }
-            div.exact {
-                @match &command {
-                    Some(command) => pre { (marked(command)) },
-                    None => @for part in wait.prompt.lines() { p.qtext { (ticked(part)) } },
-                }
-                @if command.is_some() { footer { (ticked(&wait.prompt)) } }
-            }
-        }
-    }
-}
-
-/// Values that were filled in stand between marks, and are shown as such.
-fn marked(command: &str) -> Markup {
-    let mut pieces = Vec::new();
-    let mut rest = command;
-    while let Some((before, behind)) = rest.split_once('‹') {
-        let Some((value, after)) = behind.split_once('›') else { break };
-        pieces.push((before, Some(value)));
-        rest = after;
-    }
-    pieces.push((rest, None));
-    let shown = |text: &str| {
-        text.lines().map(words::visible).collect::<Vec<_>>().join("\n")
-            + if text.ends_with('\n') { "\n" } else { "" }
-    };
-    html! {
-        @for (before, value) in pieces { (shown(before)) @if let Some(value) = value { b { (shown(value)) } } }
     }
 }
 
@@ -95,7 +62,13 @@ fn marked(command: &str) -> Markup {
 fn known(wait: &WaitRow) -> Markup {
     let subject = wait.subject.as_deref();
     let lines = subject.map(subject_lines).unwrap_or_default();
-    let has_command = subject.is_some_and(|subject| command_words(&subject.request).is_some());
+    // What the box above shows. A command stands there alone, without the other fields of its request.
+    let is_in_box = |name: &str| {
+        subject.is_some_and(|subject| match command_words(&subject.request) {
+            Some(_) => name == "exec",
+            None => subject.request.fields.contains_key(name),
+        }) || name == "external"
+    };
     html! {
         dl.kv {
             dt { "id" } dd.mono { (wait.id) }
@@ -103,7 +76,7 @@ fn known(wait: &WaitRow) -> Markup {
                 dt { "digest" }
                 dd { span.digest { b { (wait.digest.get(..8).unwrap_or(&wait.digest)) } (wait.digest.get(8..).unwrap_or_default()) } p.dim { "Of exactly what it would do. If that changes, the approval is stale." } }
             }
-            @for (name, value) in lines.iter().filter(|(name, _)| !(has_command && name == "exec")) {
+            @for (name, value) in lines.iter().filter(|(name, _)| !is_in_box(name)) {
                 dt { (line(name)) }
                 dd.mono { @for part in value.lines() { p { (words::visible(part)) } } }
             }

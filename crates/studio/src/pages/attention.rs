@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use escrow_app::attempted::{Attempted, attempts_named};
 use escrow_app::attention::{AttentionItem, AttentionKind, items};
-use escrow_app::request_words::command_words;
+use escrow_app::request_words::prevented_lines;
 use escrow_app::runs::{RunFilter, RunRow};
 use escrow_app::{documents, now_ms, words};
-use escrow_model::{Millis, WaitKind};
+use escrow_model::{Millis, RunId, WaitKind};
 use maud::{Markup, html};
 
 use super::{csrf, empty};
@@ -17,6 +18,10 @@ use crate::view::View;
 /// Causes of one group that are listed; the others are counted.
 const CAUSES_MAX: usize = 100;
 
+/// How much of a request is shown.
+const SAID_LINES_MAX: usize = 8;
+const SAID_LENGTH_MAX: usize = 200;
+
 /// Runs of a playbook that the small plot of a cause looks at.
 const PLOTTED: usize = 10;
 
@@ -24,18 +29,21 @@ const PLOTTED: usize = 10;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     Waiting,
+    Unknown,
     Interrupted,
     Failed,
     Warned,
 }
 
 impl Group {
-    const ALL: [Group; 4] = [Group::Waiting, Group::Interrupted, Group::Failed, Group::Warned];
+    const ALL: [Group; 5] =
+        [Group::Waiting, Group::Unknown, Group::Interrupted, Group::Failed, Group::Warned];
 
     fn of(kind: AttentionKind) -> Group {
         match kind {
             AttentionKind::Waiting => Group::Waiting,
             AttentionKind::Interrupted => Group::Interrupted,
+            AttentionKind::UnknownEffect => Group::Unknown,
             AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => Group::Failed,
             AttentionKind::Warning | AttentionKind::Undelivered => Group::Warned,
         }
@@ -44,6 +52,9 @@ impl Group {
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Group::Waiting => ("g-waiting", "Waits for you", "the run continues when it is decided"),
+            Group::Unknown => {
+                ("g-unknown", "Unknown effects", "their runs were ended; look, then settle them")
+            }
             Group::Interrupted => ("g-interrupted", "Interrupted", "should be running, and is not"),
             Group::Failed => ("g-failed", "Failed", "by cause; a later run that completes clears its cause"),
             Group::Warned => ("g-warned", "Delivered with warnings", "an optional artifact is missing"),
@@ -76,6 +87,8 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         1 => "1 cause needs you".to_owned(),
         number => format!("{number} causes need you"),
     };
+    let waits = all.iter().filter_map(unknown_effect);
+    let attempts = attempts_named(view.studio.app.state(), &*queries, waits).await?;
     let now = now_ms();
     let content = html! {
         div.head {
@@ -97,7 +110,8 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                     h2 id=(id) { (name) " " span.count { (of_group.len()) } " " small { (about) } }
                     ul.box.causes {
                         @for item in of_group.iter().take(CAUSES_MAX) {
-                            (cause(&view, item, recent.get(&item.playbook).map_or(&[], Vec::as_slice), now))
+                            @let attempted = unknown_effect(item).and_then(|(run, wait)| attempts.get(run, wait));
+                            (cause(&view, item, attempted, recent.get(&item.playbook).map_or(&[], Vec::as_slice), now))
                         }
                     }
                     @if of_group.len() > CAUSES_MAX { p.small.dim { "and " (of_group.len() - CAUSES_MAX) " more: " code { "escrow attention --limit 10000" } } }
@@ -118,6 +132,7 @@ fn looks(item: &AttentionItem) -> (&'static str, &'static str) {
         AttentionKind::Waiting if is_unknown => ("unk", "unk"),
         AttentionKind::Waiting => ("wait", "wait"),
         AttentionKind::Interrupted => ("gone", "unk"),
+        AttentionKind::UnknownEffect => ("unk", "unk"),
         AttentionKind::Failed => ("bad", "bad"),
         AttentionKind::TimedOut => ("clock", "bad"),
         AttentionKind::Aborted => ("block", "bad"),
@@ -125,7 +140,19 @@ fn looks(item: &AttentionItem) -> (&'static str, &'static str) {
     }
 }
 
-fn cause(view: &View, item: &AttentionItem, recent: &[RunRow], now: Millis) -> Markup {
+/// The run and the wait of an item that asks what became of an effect.
+fn unknown_effect(item: &AttentionItem) -> Option<(&RunId, &str)> {
+    let wait = item.wait.as_ref().filter(|wait| wait.kind == WaitKind::UnknownEffect)?;
+    Some((item.runs.first()?, &wait.id))
+}
+
+fn cause(
+    view: &View,
+    item: &AttentionItem,
+    attempted: Option<&Attempted>,
+    recent: &[RunRow],
+    now: Millis,
+) -> Markup {
     let (shape, tone) = looks(item);
     let run = item.runs.first().map_or(String::new(), ToString::to_string);
     let place = item.subject.as_ref().map(|subject| format!(" · {}", line(&subject.id))).unwrap_or_default();
@@ -134,15 +161,16 @@ fn cause(view: &View, item: &AttentionItem, recent: &[RunRow], now: Millis) -> M
         Some(_) | None => format!("/runs/{run}#why"),
     };
     html! {
-        li.cause id=(item.fingerprint) data-row="" data-failure=[(tone == "bad").then_some("")] {
+        li.cause id=(item.fingerprint) data-row="" data-why=(link) data-failure=[(tone == "bad").then_some("")] {
             (icon(shape, tone))
             div {
                 h3 { a href=(link) { (ticked(&headline(item))) } }
-                @if let Some(say) = said(item, now) { p.say { (say) } }
+                @if let Some(say) = said(item, attempted, now) { div.say { (say) } }
                 p.meta {
                     span { (line(&item.playbook)) (place) }
                     @if let Some(title) = &item.title { span { (line(title)) } }
                     @if let Some(code) = &item.reason_code { a.code href=(link) { (code) } }
+                    @else if item.kind == AttentionKind::UnknownEffect { span.code { "unknown_effect" } }
                     @else { span.code { "interrupted" } }
                     span { (when(item.last_at, now)) }
                     a.id href={ "/runs/" (run) } { (id_short(&run)) }
@@ -169,23 +197,44 @@ fn headline(item: &AttentionItem) -> String {
     }
 }
 
-/// The line below the headline: the exact command, or what is known besides.
-fn said(item: &AttentionItem, now: Millis) -> Option<Markup> {
+/// What stands below the headline: the command or request, or what is known besides.
+fn said(item: &AttentionItem, attempted: Option<&Attempted>, now: Millis) -> Option<Markup> {
     let Some(wait) = &item.wait else {
         let is_shown = item.kind == AttentionKind::Interrupted;
         return is_shown.then(|| html! { "What is confirmed is not repeated." });
     };
-    let command = wait.subject.as_ref().and_then(|subject| command_words(&subject.request));
-    let expiry = wait.expires_at.map(|at| html! { " Expires " (when(at, now)) "." });
+    let lines = match (&wait.subject, attempted) {
+        (Some(subject), _) => prevented_lines(&subject.request, subject.nested.as_ref()),
+        (None, Some(attempted)) => prevented_lines(&attempted.request, None),
+        (None, None) => Vec::new(),
+    };
+    let expiry = wait.expires_at.map(|at| html! { p { "Expires " (when(at, now)) "." } });
     if wait.has_recorded_decision {
         return Some(html! { "A decision is recorded; the run acts on it when it is resumed." });
     }
-    match (wait.kind, command) {
-        (WaitKind::Approval | WaitKind::UnknownEffect, Some(command)) => {
-            Some(html! { code { (clipped(&command, 200)) } (expiry.unwrap_or_default()) })
+    match wait.kind {
+        WaitKind::UnknownEffect => Some(html! {
+            @for (name, value) in &lines { (request_line(name, value)) }
+            p { "It was cut off, and is not repeated by itself." }
+        }),
+        WaitKind::Approval if !lines.is_empty() => Some(
+            html! { @for (name, value) in &lines { (request_line(name, value)) } (expiry.unwrap_or_default()) },
+        ),
+        WaitKind::Approval | WaitKind::Input | WaitKind::Nested => expiry,
+    }
+}
+
+/// A field of a request. The card of the run shows it whole.
+fn request_line(name: &str, value: &str) -> Markup {
+    let all: Vec<&str> = value.trim_end().lines().collect();
+    let shown: Vec<String> =
+        all.iter().take(SAID_LINES_MAX).map(|part| clipped(part, SAID_LENGTH_MAX)).collect();
+    html! {
+        p.said {
+            @if name != "exec" { span.dim { (line(name)) ": " } }
+            code { (shown.join("\n")) }
+            @if all.len() > SAID_LINES_MAX { span.dim { " and " (words::count(all.len() - SAID_LINES_MAX, "more line")) } }
         }
-        (WaitKind::UnknownEffect, None) => Some(html! { "It was cut off, and is not repeated by itself." }),
-        (WaitKind::Approval | WaitKind::Input | WaitKind::Nested, _) => expiry,
     }
 }
 

@@ -121,12 +121,18 @@ fn node(node: &Node, place: Position) -> Markup {
                 title { (clipped(&node.name, 200)) ": " (clipped(&node.said, 200)) }
                 @if node.is_stack { rect.s x="6" y="-6" width=(WIDTH) height=(HEIGHT) rx="7" {} rect.s x="3" y="-3" width=(WIDTH) height=(HEIGHT) rx="7" {} }
                 rect.b width=(WIDTH) height=(HEIGHT) rx="7" {}
-                text x="11" y="18" { (clipped(&node.name, 13)) }
+                text x="11" y="18" { (name(&node.name)) }
                 text.m x="11" y="33" { (clipped(&node.said, 21)) }
                 svg class={ "i " (node.mark.tone) } x="108" y="7" width="14" height="14" viewBox="0 0 16 16" { use href={ "#" (node.mark.icon) } {} }
             }
         }
     }
+}
+
+/// A name as far as there is room before the icon of its status.
+fn name(name: &str) -> String {
+    const LENGTH_MAX: usize = 13;
+    if name.chars().count() <= LENGTH_MAX { clipped(name, LENGTH_MAX) } else { clipped(name, LENGTH_MAX - 1) }
 }
 
 /// The column of each node: the longest way to it from a node that depends on nothing. `needs` has the nodes that each

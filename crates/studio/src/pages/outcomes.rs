@@ -11,7 +11,7 @@ use super::{choice, spans};
 use crate::answer::PageError;
 use crate::api::lists::outcome_filter;
 use crate::layout::{Frame, Mark, Nav, id_short, line, ticked, when};
-use crate::view::{View, address};
+use crate::view::{Theme, View, address};
 
 /// Outcomes that the trend looks at.
 const TREND: usize = 1_000;
@@ -33,6 +33,8 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     }
     let names: Vec<String> = kinds.keys().map(|kind| (*kind).to_owned()).collect();
     let now = now_ms();
+    let mut filters = view.query.clone();
+    filters.remove(Theme::COOKIE);
     let content = html! {
         div.head { div.grow { h1 { "Outcomes" } p { "Typed results of checks. Every version is kept; the newest of an invocation speaks for it." } } }
         @if recent.is_empty() {
@@ -60,7 +62,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                 div.box.pad { dl.asis.q {
                     dt { "Address" } dd { code { (view.with(&[])) } }
                     dt { "Shell" } dd { code { (shell(&view)) } }
-                    dt { "API" } dd { code { "/api" (address("/outcomes", &view.query)) } }
+                    dt { "API" } dd { code { (address("/api/outcomes", &filters)) } }
                 } }
                 @if rows.is_empty() { p.sub { "No outcome matches." } }
                 @else { div.box { (table(&rows, now)) } }

@@ -14,12 +14,13 @@ mod why;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
+use escrow_app::attempted::{Attempts, attempts_of};
 use escrow_app::effects::{self, EffectQuery, EffectRow};
 use escrow_app::explain::{Account, account};
 use escrow_app::harnesses::{LifecycleReceipt, receipts_of_run};
-use escrow_app::messages::WaitRow;
+use escrow_app::messages::{WaitRow, waits_of};
 use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
-use escrow_app::runs::{CheckReport, Run, RunRow, StoredEntry, entries, is_driven, rebuilt};
+use escrow_app::runs::{CheckReport, Hash, Run, RunRow, entries, is_driven, rebuilt};
 use escrow_app::{Error, now_ms};
 use escrow_model::{Criticality, Entry, Millis, RunStatus, WaitKind};
 use maud::{Markup, html};
@@ -37,8 +38,11 @@ struct Shown {
     row: RunRow,
     run: Run,
     entries: Vec<Entry>,
-    stored: Vec<StoredEntry>,
+    /// The numbers and hashes of the last entries.
+    hashes: Vec<(u64, Hash)>,
     waits: Vec<WaitRow>,
+    /// What its unknown effects are about.
+    attempts: Attempts,
     outcomes: Vec<OutcomeRow>,
     effects: Vec<EffectRow>,
     /// What the hooks of its agents reported.
@@ -54,15 +58,12 @@ impl Shown {
     async fn load(view: &View) -> Result<Shown, Error> {
         let queries = view.queries()?;
         let row = queries.run(&view.parameter("id")).await?;
-        let mut stored = queries.journal(&row.id).await?;
-        // The page shows numbers and hashes; what the bytes say is read below.
-        for one in &mut stored {
-            one.bytes = Vec::new();
-        }
+        let hashes = queries.last_hashes(&row.id, journal::ENTRIES).await?;
         let entries = entries(&*queries, &row).await?;
         let run = rebuilt(&row, &entries)?;
         let (waits, decided): (Vec<WaitRow>, Vec<WaitRow>) =
-            queries.waits(&row.id).await?.into_iter().partition(|wait| wait.resolved_at.is_none());
+            waits_of(&*queries, &row.id).await?.into_iter().partition(|wait| wait.resolved_at.is_none());
+        let attempts = attempts_of(view.studio.app.state(), &*queries, &waits).await?;
         let stale = ask::stale(decided);
         // Only harnesses have hooks, and their ledger is another file.
         let has_agents = run
@@ -82,7 +83,21 @@ impl Shown {
         };
         let mark = Mark::of_run(row.status, is_driven(&*queries, &row).await?);
         let now = now_ms();
-        Ok(Shown { row, run, entries, stored, waits, outcomes, effects, receipts, stale, account, mark, now })
+        Ok(Shown {
+            row,
+            run,
+            entries,
+            hashes,
+            waits,
+            attempts,
+            outcomes,
+            effects,
+            receipts,
+            stale,
+            account,
+            mark,
+            now,
+        })
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -139,7 +154,7 @@ fn content(view: &View, shown: &Shown) -> Markup {
         div.cols {
             (side(shown))
             div {
-                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, &shown.stale, shown.now)) } }
+                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, shown.attempts.of(wait), &shown.stale, shown.now)) } }
                 @for wait in shown.waits.iter().filter(|wait| wait.kind == WaitKind::Nested) {
                     section.sect { p { code { (line(&wait.check)) (line(&wait.scope)) } " waits for " a.id href={ "/runs/" (wait.id) } { (wait.id) } } }
                 }

@@ -14,7 +14,7 @@ use maud::{Markup, html};
 
 use super::{choice, empty, spans};
 use crate::answer::PageError;
-use crate::layout::{Frame, Mark, Nav, duration, line, status, ticked, when};
+use crate::layout::{Frame, Mark, Nav, duration, id_short, line, status, ticked, when};
 use crate::view::View;
 
 pub(crate) use strip::{Strip, Strips};
@@ -60,7 +60,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         div.head {
             div.grow {
                 h1 { "Runs" }
-                p { (words::count(rows.len(), "run")) @if is_cut { " and older ones" } ", " (words::count(invocations, "invocation")) ", " (running) " running. In a shell: " code { "escrow runs" } }
+                p { (words::count(rows.len(), "run")) @if is_cut { " and older ones" } ", " (words::count(invocations, "invocation")) ", " (running) " running. In a shell: " code { (shell(&view, limit)) } }
             }
             div.btns {
                 span.seg {
@@ -93,6 +93,17 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         @if let Some(grid) = grid { (grid) }
     };
     Ok(frame.page(&view, Nav::Runs, "Runs", &content))
+}
+
+/// The same question to the command line, which has no search.
+fn shell(view: &View, limit: usize) -> String {
+    let mut command = "escrow runs --all".to_owned();
+    for name in ["status", "playbook", "invocation", "since"] {
+        if let Some(value) = view.get(name) {
+            command.push_str(&format!(" --{name} {}", words::shell_word(&words::printable(value))));
+        }
+    }
+    format!("{command} --limit {limit}")
 }
 
 /// The runs that the address asks for, and whether there are more.
@@ -149,7 +160,14 @@ struct Group<'r> {
     rows: Vec<&'r RunRow>,
 }
 
-/// Runs of one invocation stand together, where its newest run is.
+impl Group<'_> {
+    /// Whether the group has the run that this one is nested in.
+    fn has_around(&self, row: &RunRow) -> bool {
+        row.depth > 0 && self.rows.iter().any(|outer| outer.id == row.root)
+    }
+}
+
+/// Runs of one invocation stand together, where its newest run is; nested runs below the run that they are nested in.
 async fn grouped<'r>(
     queries: &dyn Queries,
     rows: &'r [RunRow],
@@ -158,18 +176,33 @@ async fn grouped<'r>(
     let mut groups: Vec<Group<'r>> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
-        let Some(id) = row.invocation_id.as_deref().filter(|_| !by_time) else {
-            groups.push(Group { invocation: None, rows: vec![row] });
-            continue;
-        };
-        if let Some(place) = places.get(id) {
+        let invocation = row.invocation_id.as_deref().filter(|_| !by_time);
+        let key = invocation.unwrap_or(row.root.as_str());
+        if let Some(place) = places.get(key) {
             groups[*place].rows.push(row);
             continue;
         }
-        places.insert(id, groups.len());
-        groups.push(Group { invocation: queries.invocation(id).await?, rows: vec![row] });
+        places.insert(key, groups.len());
+        let invocation = match invocation {
+            Some(id) => queries.invocation(id).await?,
+            None => None,
+        };
+        groups.push(Group { invocation, rows: vec![row] });
+    }
+    for group in &mut groups {
+        outer_first(&mut group.rows);
     }
     Ok(groups)
+}
+
+/// Newest first, but a run before those that are nested in it, which are in the order of their start.
+fn outer_first(rows: &mut Vec<&RunRow>) {
+    let mut places: BTreeMap<&RunId, usize> = BTreeMap::new();
+    for row in rows.iter() {
+        let next = places.len();
+        places.entry(&row.root).or_insert(next);
+    }
+    rows.sort_by_key(|row| (places[&row.root], row.depth > 0, row.started_at, row.id.clone()));
 }
 
 fn filters(view: &View, rows: &[RunRow]) -> Markup {
@@ -205,7 +238,8 @@ fn tbody(group: &Group<'_>, known: &Known, now: Millis) -> Markup {
                         div.inv-row {
                             b { (line(invocation.name.as_ref().or(invocation.skill.as_ref()).map_or("Invocation", String::as_str))) }
                             @if let Some(health) = invocation.health.filter(|_| invocation.runs() > 1) { (Mark::of_run(health, true).shown()) }
-                            span { (words::count(usize::try_from(invocation.runs()).unwrap_or(usize::MAX), "run")) }
+                            @let nested = group.rows.iter().filter(|row| group.has_around(row)).count();
+                            span { (words::count(group.rows.len() - nested, "run")) @if nested > 0 { ", " (nested) " nested" } }
                             @if let Some(by) = &invocation.started_by { span { "asked for by " (line(by)) } }
                             span.grow {}
                             a.id href={ "/invocations#" (line(&invocation.id)) } { (line(&invocation.id)) }
@@ -213,19 +247,22 @@ fn tbody(group: &Group<'_>, known: &Known, now: Millis) -> Markup {
                     }
                 }
             }
-            @for row in &group.rows { (run_row(row, known, now)) }
+            @for row in &group.rows {
+                (run_row(row, group.has_around(row), known, now))
+            }
         }
     }
 }
 
-fn run_row(row: &RunRow, known: &Known, now: Millis) -> Markup {
+/// `is_below` tells whether the run that it is nested in stands above it.
+fn run_row(row: &RunRow, is_below: bool, known: &Known, now: Millis) -> Markup {
     let mark = Mark::of_run(row.status, known.driven.get(&row.id).copied().unwrap_or(true));
     let took = row.ended_at.map(|end| duration(end.saturating_sub(row.started_at))).unwrap_or_default();
     let summary = row.reason.as_ref().map(|reason| line(&reason.summary)).unwrap_or_default();
     html! {
-        tr class=[(row.depth > 0).then_some("nested")] id=(row.id) data-row="" data-run=(row.id) data-failure=[(mark.tone == "bad").then_some("")] {
+        tr class=[is_below.then_some("nested")] id=(row.id) data-row="" data-why={ "/runs/" (row.id) "#why" } data-run=(row.id) data-failure=[(mark.tone == "bad").then_some("")] {
             td.c-st data-live={ "st-" (row.id) } { (mark.shown()) }
-            td.c-pb { a.rid href={ "/runs/" (row.id) } { (line(&row.playbook)) } }
+            td.c-pb { a.rid href={ "/runs/" (row.id) } { (line(&row.playbook)) } @if row.depth > 0 && !is_below { " " span.small.dim { "in " a.id href={ "/runs/" (row.root) } { (id_short(row.root.as_str())) } } } }
             td.why.cut title=(summary) data-live={ "why-" (row.id) } {
                 @if let Some(title) = &row.title { b { (line(title)) } " " }
                 (ticked(&summary))

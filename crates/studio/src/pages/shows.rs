@@ -69,10 +69,22 @@ impl Play {
                 state: word(&gate["state"]),
                 run_id: gate["run_id"].as_str().map(str::to_owned),
                 runs: gate["runs"].as_u64().unwrap_or(0),
-                summary: word(&gate["verdict"]["summary"]),
+                summary: said(&gate["verdict"]),
             }),
         }
     }
+}
+
+/// The words of a verdict. Its summary is optional.
+fn said(verdict: &Value) -> String {
+    let words = ["summary", "blocking_reason", "notes"].into_iter().filter_map(|name| verdict[name].as_str());
+    let passed = verdict["gate_passed"].as_bool().or(verdict["passed"].as_bool());
+    let plain = match passed {
+        Some(true) => "passed",
+        Some(false) => "not passed",
+        None => "",
+    };
+    words.map(str::trim).find(|words| !words.is_empty()).unwrap_or(plain).to_owned()
 }
 
 impl Gate {
@@ -81,7 +93,7 @@ impl Gate {
             ("open" | "opened_by_person", _) => Mark::PASSED,
             ("waiting", _) => Mark::of_check(CheckStatus::Waiting, false),
             // No verdict yet: it is closed because the play has not come to it.
-            (_, 0) => Mark::of_check(CheckStatus::Pending, false),
+            ("undecided", _) | (_, 0) => Mark::of_check(CheckStatus::Pending, false),
             (_, _) => Mark::NOT_PASSED,
         }
     }
@@ -91,6 +103,7 @@ impl Gate {
             ("open", _) => "open",
             ("opened_by_person", _) => "opened by a person",
             ("waiting", _) => "waits for a person",
+            ("undecided", 1..) => "not decided yet",
             (_, 0) => "not reached",
             (_, _) => "closed",
         }

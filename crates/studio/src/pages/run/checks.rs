@@ -13,6 +13,7 @@ use super::{Shown, agent, output};
 use crate::layout::{Mark, anchor, clipped, duration, icon_small, line, ticked};
 use crate::pages::log;
 use crate::view::View;
+use crate::view::encoded;
 
 /// Lines of a log on the page of a run; its own page has all.
 const LINES: usize = 60;
@@ -64,7 +65,7 @@ fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: boo
         is_agent || matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
     let id = anchor("check", check.name);
     html! {
-        details.chk.row-fold id=(id) open[is_open] data-row="" data-failure=[(mark.tone == "bad").then_some("")] data-keep=(id) {
+        details.chk.row-fold id=(id) open[is_open] data-row="" data-why={ "/runs/" (shown.row.id) "?check=" (encoded(check.name)) "#why" } data-failure=[(mark.tone == "bad").then_some("")] data-keep=(id) {
             summary data-live={ "sum-" (id) } {
                 (mark.icon())
                 span.nm.cut title=(line(check.name)) { (line(check.name)) }
@@ -100,7 +101,7 @@ fn nested<'r>(check: &CheckReport<'r>) -> Option<&'r str> {
 
 fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup {
     let run = &shown.row.id;
-    let why = format!("/runs/{run}?check={}#why", crate::view::encoded(check.name));
+    let why = format!("/runs/{run}?check={}#why", encoded(check.name));
     let mut of_check: Vec<&Printed<'_>> =
         all.iter().filter(|one| one.of.check == check.name && one.of.scope.is_root()).collect();
     html! {

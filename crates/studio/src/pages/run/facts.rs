@@ -12,6 +12,7 @@ pub(super) fn delivered(delivery: &Delivery, required: usize) -> (&'static str, 
     let missing = delivery.missing_required.len();
     let is_invalid = delivery.missing_required.iter().any(|one| one.problem != Problem::Absent);
     match missing {
+        0 if !delivery.missing_optional.is_empty() => ("warn", "passed"),
         0 => ("ok", "passed"),
         _ if is_invalid => ("bad", "invalid"),
         _ if missing >= required => ("bad", "missing"),
@@ -30,7 +31,7 @@ pub(super) fn facts(shown: &Shown) -> Markup {
             div {
                 dt { "Record" }
                 dd { a href="#journal" { (icon_small("seal", "")) " " (count(shown.entries.len(), "entry").replace("entrys", "entries")) } }
-                dd.more { @if let Some(last) = shown.stored.last() { span.mono { (last.hash.to_string().get(..8).unwrap_or_default()) } } }
+                dd.more { @if let Some((_, last)) = shown.hashes.last() { span.mono { (last.to_string().get(..8).unwrap_or_default()) } } }
             }
         }
     }

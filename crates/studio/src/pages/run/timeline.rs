@@ -96,7 +96,9 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                 let bar = open.get(&of.scoped_check()).copied();
                 let row = rows.entry(of.check.to_owned()).or_default();
                 if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
-                    bar.to = Some(item.at);
+                    // What the provider measured, as the list of checks has it; the entry is written a little later.
+                    let measured = answer.record.get("duration_ms").and_then(|ms| ms.as_u64());
+                    bar.to = Some(measured.map_or(item.at, |ms| bar.from.saturating_add(ms)));
                     bar.tone = match answer.ending {
                         Ending::Done => "ok",
                         Ending::Fault(_) => "fault",

@@ -1,7 +1,7 @@
 //! The head of a run: status, code, one sentence, what would have to differ.
 
 use escrow_app::explain::Account;
-use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, rfc3339};
+use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, Warning, rfc3339};
 use maud::{Markup, html};
 
 use super::Shown;
@@ -135,7 +135,10 @@ fn besides(shown: &Shown) -> Markup {
         .map(|check| check.name)
         .take(BESIDES_MAX)
         .collect();
-    let warnings: Vec<_> = run.warnings().iter().take(BESIDES_MAX).collect();
+    // The headline has the summary of the reason, which may be the only warning.
+    let headline = run.reason().map(|reason| reason.summary.as_str()).unwrap_or_default();
+    let is_new = |warning: &&Warning| !headline.contains(warning.message.as_str());
+    let warnings: Vec<&Warning> = run.warnings().iter().filter(is_new).take(BESIDES_MAX).collect();
     if missing.is_empty() && held.is_empty() && warnings.is_empty() {
         return html! {};
     }
