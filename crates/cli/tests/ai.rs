@@ -224,6 +224,60 @@ fn an_exit_code_of_0_proves_nothing() {
 }
 
 #[test]
+fn an_agent_that_fails_may_have_acted_before_it_failed() {
+    let failed = |fields: &str| format!("line '{{\"type\":\"result\",\"num_turns\":1,{fields}}}'");
+    let error = |status: u16| {
+        failed(&format!(r#""subtype":"success","is_error":true,"api_error_status":{status},"result":"no""#))
+    };
+    for (ending, code, state) in [
+        (error(500), "ai/api", "unknown"),
+        (error(429), "ai/rate_limit", "unknown"),
+        (failed(r#""subtype":"success","is_error":true,"result":"no""#), "ai/failed", "unknown"),
+        (failed(r#""subtype":"success","is_error":false,"result":"""#), "ai/empty", "unknown"),
+        ("result Done.".to_owned(), "check/budget_exhausted", "unknown"),
+        // Without credentials the model was not asked, so nothing was done.
+        (error(401), "ai/auth", "failed"),
+    ] {
+        let agents = Agents::claude(&format!("echo published >> published; say hello; {ending}"));
+        let document = agents.run(
+            "
+checks:
+  main:
+    { type: ai, harness: claude, prompt: Publish., permission: full, criticality: external, repair: 0,
+      budget: { usd: 0.1 }, retry_on: [transient, logical], assume: attempt < 9, guarantee: output === 'Done.',
+      on_fail: { retry: { max: 1, backoff: { delay_ms: 1 } } } }
+",
+        );
+        let effects = agents.escrow(&["effects", "--output", "json"]).json();
+        assert_eq!(effects["effects"][0]["state"], state, "{code}: {document:#}");
+        if state == "unknown" {
+            assert_eq!(reason(&document), "run.waiting.unknown_effect", "{code}: {document:#}");
+            let published = fs::read_to_string(agents.desk.path().join("published")).expect("it published");
+            assert_eq!(published.lines().count(), 1, "{code}: it is not repeated");
+        }
+    }
+}
+
+#[test]
+fn a_judge_is_compared_by_the_model_that_answered() {
+    let agents = Agents::claude(
+        r#"
+line '{"type":"system","subtype":"init","session_id":"'$id'","model":"'"$(echo "$@" | sed 's/.*--model \([^ ]*\).*/\1/')"'"}'
+line '{"type":"assistant","session_id":"'$id'","message":{"id":"m1","model":"gateway-1","content":[{"type":"text","text":"x"}]}}'
+result Done."#,
+    );
+    let document = agents.run(
+        "
+checks:
+  work: { type: ai, harness: claude, model: claude-sonnet-4-5, prompt: Work. }
+  main: { type: ai, harness: claude, model: claude-opus-4-8, prompt: Judge., depends_on: work, not_same_as: work }
+",
+    );
+    assert_eq!(document["checks"]["work"]["result"]["harness"]["model"], "gateway-1", "{document:#}");
+    assert_eq!(issue(&document).0, "ai/not_independent", "{document:#}");
+}
+
+#[test]
 fn a_program_that_is_missing_is_named_with_the_command_that_installs_it() {
     let agents = Agents::claude("").variable("ESCROW_HARNESS_CLAUDE", "/nowhere/claude");
     let document = agents.run(REVIEW);
@@ -345,7 +399,7 @@ fn a_budget_ends_the_program_or_fails_the_attempt_afterwards() {
         line '{\"type\":\"assistant\",\"session_id\":\"x\",\"message\":{\"id\":\"m'$i'\",\"content\":[]}}'; sleep 0.1; done; result Done.";
     for (body, budget, words) in [
         (turns, "{ turns: 3 }", "4 of 3 turns"),
-        ("say hello; result Done.", "{ usd: 0.1 }", "0.2500 of 0.1000 US dollars"),
+        ("say hello; result Done.", "{ usd: 0.1 }", "0.25 of 0.1 US dollars"),
         ("say hello; result Done.", "{ tokens: 100 }", "120 of 100 tokens"),
     ] {
         let agents = Agents::claude(body);

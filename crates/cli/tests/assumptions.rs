@@ -110,7 +110,10 @@ fn an_answer_at_one_check_settles_the_effect_of_another_check_of_the_run() {
     assert_eq!(assume(&desk, "last", &format!("{waits}=done")).code, Some(4), "the other check still asks");
     assert_eq!(state_of(&desk, "shipment"), "confirmed");
     desk.write("go", "");
-    let resumed = assume(&desk, "last", &format!("{own}=retry"));
+    let refused = assume(&desk, "last", &format!("{own}=retry"));
+    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is confirmed since"), "{}", refused.stderr);
+    let resumed = desk.escrow(&["resume", "last"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert!(!desk.read("world").contains("shipped"), "it is confirmed, so it is not repeated");
 }

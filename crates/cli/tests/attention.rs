@@ -5,7 +5,7 @@ mod desk;
 use std::time::Instant;
 
 use desk::{Desk, signal};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const FLAKY: &str = "name: flaky\nchecks:\n  lint:\n    type: command\n    exec: test -e fixed\n";
 
@@ -194,4 +194,67 @@ fn refused_messages_add_no_items_of_their_own() {
     let items = desk.escrow(&["attention", "--output", "json"]).json();
     assert_eq!(items["attention"].as_array().map(Vec::len), Some(1), "{items}");
     assert_eq!(items["attention"][0]["count"], 1, "{items}");
+}
+
+/// It is cut off by its own time, by a person while it waits for the answer, or by a person at work.
+#[test]
+fn an_effect_that_an_ended_run_left_unknown_is_an_item_until_it_is_settled() {
+    const SHIP: &str = "
+name: w
+timeout: 30s
+checks: {ship: {type: command, criticality: external, assume: 'true', timeout: 20s, effect_key: 'w 1', exec: 'touch begun; exec sleep 20'}}";
+    for (status, playbook) in [
+        ("cancelled", SHIP.to_owned()),
+        ("cancelled", SHIP.replace("timeout: 20s", "timeout: 200ms")),
+        ("timed_out", SHIP.replace("timeout: 30s", "timeout: 1s")),
+    ] {
+        let desk = Desk::new();
+        desk.write("w.yaml", &playbook);
+        let mut child = desk.start(&["run", "w.yaml"]);
+        desk.until("the effect has begun", || desk.path().join("begun").exists());
+        let run = desk.escrow(&["effects", "--output", "json"]).json()["effects"][0]["run_id"].clone();
+        let run = run.as_str().expect("an id");
+        let ended = if playbook.contains("200ms") {
+            child.wait().expect("it waits");
+            desk.escrow(&["cancel", run]).stderr
+        } else {
+            if status == "cancelled" {
+                assert_eq!(desk.escrow(&["cancel", run]).code, Some(0));
+            }
+            child.wait().expect("it ends");
+            desk.escrow(&["runs", "show", run]).stdout
+        };
+        let settles = "escrow effects resolve 'w 1' 'done|failed' --by NAME --why TEXT";
+        assert!(ended.contains(settles), "{ended}");
+        let listed = desk.escrow(&["attention", "--output", "json"]).json();
+        let items = listed["attention"].as_array().expect("a list");
+        let item = items.iter().find(|item| item["kind"] == "unknown_effect").expect("an item");
+        assert_eq!(item["next"], settles);
+        assert_eq!(item["subject"], json!({"kind": "effect", "id": "w 1"}));
+        assert_eq!(item["run_ids"], json!([run]));
+        let summary = item["summary"].as_str().expect("a text");
+        assert!(summary.starts_with("`ship` may or may not have taken effect"), "{summary}");
+        let resolved =
+            desk.escrow(&["effects", "resolve", "w 1", "failed", "--by", "ada", "--why", "not there"]);
+        assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
+        let left = desk.escrow(&["attention", "--output", "json"]).json();
+        let kinds: Vec<_> =
+            left["attention"].as_array().expect("a list").iter().map(|item| &item["kind"]).collect();
+        assert!(!kinds.contains(&&json!("unknown_effect")), "{kinds:?}");
+        assert!(!desk.escrow(&["runs", "show", run]).stdout.contains("may or may not"));
+        assert_eq!(desk.show(run)["run"]["status"], status);
+    }
+}
+
+#[test]
+fn an_unknown_effect_is_dismissed_by_its_run() {
+    let desk = Desk::new();
+    let (code, document) =
+        desk.run("checks: {x: {type: command, criticality: external, assume: 'true', exec: 'kill -9 $$'}}");
+    assert_eq!(code, Some(4), "{document}");
+    let run = document["run"]["id"].as_str().expect("an id");
+    desk.escrow(&["cancel", run]);
+    let dismissed = desk.escrow(&["attention", "dismiss", run, "--note", "known"]);
+    assert_eq!(dismissed.code, Some(0), "{}", dismissed.stderr);
+    assert_eq!(desk.escrow(&["attention", "--output", "json"]).json()["attention"], json!([]));
 }

@@ -161,6 +161,44 @@ fn of_two_who_want_a_run_one_drives_it() {
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
 }
 
+#[test]
+fn a_run_whose_database_is_removed_acts_no_more() {
+    let desk = Desk::new();
+    desk.write(
+        "cut.yaml",
+        "checks:
+  cut: {type: command, exec: 'rm -f .escrow/escrow.db*'}
+  ship: {type: command, depends_on: cut, exec: touch shipped, criticality: external, idempotent: true}
+",
+    );
+    refused(&desk.escrow(&["run", "cut.yaml"]), "was removed or replaced while it was open");
+    assert!(!desk.path().join("shipped").exists(), "an effect without a record");
+}
+
+#[test]
+fn a_missing_database_is_damage_where_files_of_runs_are_beside_it() {
+    let desk = home();
+    let state = desk.path().join(".escrow");
+    for side in ["escrow.db", "escrow.db-wal", "escrow.db-shm", "escrow.db-mark"] {
+        drop(fs::remove_file(state.join(side)));
+    }
+    for arguments in
+        [&["runs"][..], &["run", "playbook.yaml"], &["attention"], &["approve", "a_1"], &["resume", "--all"]]
+    {
+        let done = desk.escrow(arguments);
+        refused(&done, "is missing, but files of its runs are beside it");
+        assert!(done.stderr.contains("restore it from a backup"), "{}", done.stderr);
+    }
+    assert_eq!(desk.read("trace"), "ran\n", "nothing was run");
+    assert!(!file(&desk).exists(), "no new one was made");
+    for folder in ["artifacts", "spool"] {
+        drop(fs::remove_dir_all(state.join(folder)));
+    }
+    assert_eq!(desk.escrow(&["runs"]).stdout, "no runs\n");
+    fs::write(state.join("escrow.db-wal"), "the latest commits").expect("a log");
+    refused(&desk.escrow(&["run", "playbook.yaml"]), "is missing");
+}
+
 /// A process that is killed while it creates the database leaves such a file; one with files of runs beside it was
 /// emptied.
 #[test]

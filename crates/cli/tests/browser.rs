@@ -351,11 +351,63 @@ fn keys_move_between_failures_rows_and_pages() {
     browser.press("Escape");
     browser.press("?");
     assert!(browser.text("#keys-help").contains("next, previous failure"));
+    for page in ["Effects", "Invocations", "Lifecycle"] {
+        assert!(browser.text("#keys-help").contains(page), "{page}");
+    }
     browser.press("Escape");
     assert_eq!(browser.evaluate("document.getElementById('keys-help')"), Value::Null);
     browser.press("g");
     browser.press("r");
     browser.until("it is at the runs", |browser| browser.evaluate("location.pathname") == json!("/runs"));
+    // A page takes keys when its script has run.
+    let at_failure = |browser: &mut Browser| {
+        browser.press("f");
+        browser.evaluate(is_failure) == json!(true)
+    };
+    browser.until("`f` is at a failed run", at_failure);
+    browser.press("w");
+    let is_why = "location.hash === '#why' && location.pathname.startsWith('/runs/r_') && document.getElementById('why') !== null";
+    browser
+        .until("`w` is at the reason of the focused run", |browser| browser.evaluate(is_why) == json!(true));
+    browser.evaluate("document.querySelector('#check-merge summary').focus()");
+    browser.press("w");
+    let is_check = "location.search === '?check=merge' && location.hash === '#why'";
+    browser.until("`w` is at the reason of the focused check", |browser| {
+        browser.evaluate(is_check) == json!(true)
+    });
+    browser.go(&url(&studio, "/"));
+    browser.until("`f` is at a failed cause", at_failure);
+    browser.press("w");
+    browser.until("`w` is at the reason of the focused cause", |browser| {
+        browser.evaluate(is_why) == json!(true)
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/test-browser"]
+fn long_names_and_numbers_stay_in_their_places() {
+    let desk = project();
+    let name = "a-check-with-a-name-that-is-much-too-long";
+    desk.write(
+        "ledger/long.yaml",
+        &format!("name: long\nchecks:\n  {name}: {{type: command, exec: seq 12000}}\n  {name}-2: {{type: command, if: 'false', exec: 'true'}}\n"),
+    );
+    std::fs::create_dir_all(desk.path().join("ledger/.escrow")).expect("a state directory");
+    escrow(&desk, &["run", "long.yaml", "--quiet"]);
+    let studio = studio(&desk);
+    let run = studio.json("/api/runs")["runs"][0]["id"].as_str().expect("a run").to_owned();
+    let mut browser = Browser::start();
+    for screen in [Viewport::Desk, Viewport::Phone] {
+        browser.screen(screen);
+        browser.go(&url(&studio, &format!("/runs/{run}")));
+        let before_icon = "[...document.querySelectorAll('.g-node')].every((node) => node.querySelector('text').getBBox().x + node.querySelector('text').getBBox().width <= 108)";
+        assert_eq!(browser.evaluate(before_icon), json!(true), "a name ends before its icon, {screen:?}");
+        let in_cell = "[...document.querySelectorAll('.tl tbody th')].every((cell) => cell.scrollWidth <= cell.clientWidth || getComputedStyle(cell).overflow === 'hidden')";
+        assert_eq!(browser.evaluate(in_cell), json!(true), "a name stays in its cell, {screen:?}");
+        browser.go(&url(&studio, &format!("/runs/{run}/logs/{name}?line=L11000")));
+        let in_line = "[...document.querySelectorAll('.log li a')].every((number) => { const range = document.createRange(); range.selectNodeContents(number); return range.getBoundingClientRect().left - number.closest('li').getBoundingClientRect().left >= 4; })";
+        assert_eq!(browser.evaluate(in_line), json!(true), "numbers keep their distance, {screen:?}");
+    }
 }
 
 #[test]

@@ -85,6 +85,23 @@ fn statuses(run: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn the_plan_of_a_chain_names_an_approval_inside_a_skill() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/ext.yaml",
+        "name: ext\nchecks:\n  pub: {type: command, criticality: external, requires_approval: true, exec: 'echo pub'}\n",
+    );
+    project.define("name: n\nsteps: [{skill: ext}]\n");
+    let plan = project.desk.escrow(&["chain", "plan", "n", "--output", "json"]).json();
+    let stops = &plan["steps"][0]["stopped_by"];
+    assert_eq!(
+        *stops,
+        serde_json::json!(["a person who denies `ext/pub`, or does not answer in time"]),
+        "{plan:#}"
+    );
+}
+
+#[test]
 fn the_chain_of_the_seed_reviews_tests_asks_and_merges_once() {
     let project = Project::new().reviewed_as("APPROVE", "nothing to complain about");
     project.define(PR_REVIEW);

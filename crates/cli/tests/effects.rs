@@ -54,6 +54,8 @@ fn an_effect_with_a_key_happens_once_over_all_runs() {
     assert_eq!((&publish["runs"], &publish["status"]), (&json!(0), &json!("succeeded")));
     assert_eq!((&publish["result"]["already_done"], &publish["output"]), (&json!(true), &json!({"id": 7})));
     assert_eq!(lines(&desk, "world"), 1);
+    let explained = desk.escrow(&["explain", "last", "publish"]).stdout;
+    assert!(explained.contains("was already done: run r_"), "{explained}");
     let (_, other) = desk.run_with(PUBLISH, &["--input", "version=2"]);
     assert_eq!(other["checks"]["publish"]["runs"], 1);
     assert_eq!(lines(&desk, "world"), 2);
@@ -409,4 +411,36 @@ fn the_deadline_of_a_run_that_waits_is_noticed_when_all_are_resumed() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(desk.escrow(&["resume", "--all"]).code, Some(124));
     assert_eq!(desk.show("last")["run"]["status"], "timed_out");
+}
+
+#[test]
+fn items_that_render_differently_are_two_effects_under_an_effect_key() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  list: {type: command, exec: "echo [1,1.0]", forEach: true}
+  post: {type: command, depends_on: list, criticality: external, effect_key: "k-{{ item }}", exec: "echo {{ item }} >> world"}
+"#,
+    );
+    assert_eq!(code, Some(0), "{document}");
+    let keys: Vec<Value> = effects(&desk, &[]).iter().map(|effect| effect["key"].clone()).collect();
+    assert!(keys.contains(&json!("k-1")) && keys.contains(&json!("k-1.0")), "{keys:?}");
+}
+
+#[test]
+fn a_failed_playbook_check_is_listed_beside_the_effects_that_happened_inside_it() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", NESTED);
+    let (code, document) = desk
+        .run("checks: {nest: {type: playbook, criticality: external, playbook: inner.yaml, effect_key: n1}}");
+    assert_eq!(code, Some(1), "{document}");
+    let mut listed: Vec<(Value, Value)> =
+        effects(&desk, &[]).iter().map(|effect| (effect["check"].clone(), effect["state"].clone())).collect();
+    listed.sort_by_key(|(check, _)| check.to_string());
+    assert_eq!(
+        listed,
+        [(json!("nest"), json!("failed")), (json!("publish"), json!("confirmed"))],
+        "the row of the check is about its nested run as a whole"
+    );
 }

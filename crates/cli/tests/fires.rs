@@ -4,6 +4,7 @@ mod daemon;
 mod desk;
 mod server;
 
+use std::fs;
 use std::process::Child;
 
 use daemon::{Daemon, SECRET, SETTINGS, hex, opened, signature};
@@ -233,7 +234,7 @@ fn a_daemon_says_why_a_webhook_receives_nothing_and_says_each_problem_once() {
     project.desk.write(".escrow/config.toml", "[webhook.github]\nsecret = { file = \"no-such-file\" }\n");
     project.define("reviews", "{ event: pr.opened }", "");
     // The log lies in the project, whose files are watched.
-    let log = std::fs::File::create(project.desk.path().join("daemon.log")).expect("a file");
+    let log = fs::File::create(project.desk.path().join("daemon.log")).expect("a file");
     let mut command = project.desk.command(&["chain", "daemon", "--port", "0"]);
     let mut daemon = command.stderr(log).spawn().expect("the daemon starts");
     let said = |words: &str| project.desk.read("daemon.log").matches(words).count();
@@ -377,6 +378,48 @@ fn a_trigger_of_all_waits_for_each_of_its_sources() {
 }
 
 #[test]
+fn a_newer_fire_never_cuts_off_an_effect() {
+    let project = Project::new();
+    let done = project.desk.path().join("effect.txt");
+    let effects = || fs::read_to_string(&done).unwrap_or_default();
+    let chain = "name: publishes\nconcurrency: replace\nsteps:\n  - {action: shell, name: act, with: {exec: 'echo begin >> effect.txt; \
+                 sleep 1; echo end >> effect.txt'}}\n";
+    project.define_text("publishes", chain);
+    let mut first = project.desk.start(&["chain", "fire", "publishes", "--quiet"]);
+    project.desk.until("the effect has begun", || effects() == "begin\n");
+    assert_eq!(project.desk.escrow(&["chain", "fire", "publishes", "--quiet"]).code, Some(0));
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!(effects(), "begin\nend\nbegin\nend\n");
+    assert_eq!(project.statuses("publishes"), ["completed", "completed"]);
+}
+
+#[test]
+fn a_newer_fire_waits_until_a_person_has_settled_an_unknown_effect() {
+    let project = Project::new();
+    let done = project.desk.path().join("effect.txt");
+    let begun = || fs::read_to_string(&done).unwrap_or_default().lines().count();
+    let chain = "name: publishes\nconcurrency: replace\nsteps:\n  - {action: shell, name: act, timeout: 300ms, with: {exec: 'echo begin \
+                 >> effect.txt; test -e fast || sleep 9'}}\n";
+    project.define_text("publishes", chain);
+    project.desk.escrow(&["chain", "fire", "publishes", "--quiet"]);
+    assert_eq!(project.statuses("publishes"), ["waiting_approval"], "nobody knows whether it happened");
+    let second = project.desk.escrow(&["chain", "fire", "publishes", "--quiet"]);
+    assert_eq!(second.code, Some(4), "{}", second.stderr);
+    assert!(second.stderr.contains("may or may not have happened"), "{}", second.stderr);
+    project.desk.escrow(&["chain", "check", "--quiet"]);
+    let runs = project.runs("publishes")["chain_runs"].as_array().map_or(0, Vec::len);
+    assert_eq!((begun(), runs), (1, 1), "the question stays");
+    let effects = project.desk.escrow(&["effects", "--output", "json"]).json();
+    let key = effects["effects"][0]["key"].as_str().expect("a key").to_owned();
+    project.desk.write("fast", "");
+    let settled =
+        project.desk.escrow(&["effects", "resolve", &key, "failed", "--by", "me", "--why", "not there"]);
+    assert_eq!(settled.code, Some(0), "{}", settled.stderr);
+    project.desk.escrow(&["chain", "check", "--quiet"]);
+    assert_eq!((begun(), project.statuses("publishes")), (2, vec!["completed".into(), "failed".into()]));
+}
+
+#[test]
 fn an_overlapping_fire_is_skipped_queued_or_takes_the_place() {
     let project = Project::new();
     let waits = |name: &str, concurrency: &str| {
@@ -402,6 +445,13 @@ fn an_overlapping_fire_is_skipped_queued_or_takes_the_place() {
     assert_eq!(fire("replaces").code, Some(0));
     assert_eq!(fire("replaces").code, Some(0));
     assert_eq!(project.statuses("replaces"), ["waiting_approval", "cancelled"]);
+    let runs = project.runs("replaces");
+    let (new, old) = (&runs["chain_runs"][0], &runs["chain_runs"][1]);
+    assert_eq!(old["reason"]["code"], "run.cancelled.system", "{old:#}");
+    let successor = new["id"].as_str().expect("an id");
+    assert!(old["reason"]["summary"].as_str().is_some_and(|why| why.contains(successor)), "{old:#}");
+    let explained = project.desk.escrow(&["explain", old["id"].as_str().expect("an id")]);
+    assert!(!explained.stdout.contains("os:"), "no person cancelled it: {}", explained.stdout);
 
     project.define_text("queues", &waits("queues", "queue"));
     assert_eq!(fire("queues").code, Some(0));
@@ -447,12 +497,12 @@ fn a_check_that_is_killed_leaves_a_fire_that_the_next_one_finishes() {
 fn a_definition_that_is_deleted_does_not_stop_its_chain() {
     let project = Project::new();
     project.define("kept", "{ schedule: every 10m }", "");
-    std::fs::remove_file(project.desk.path().join("kept.yaml")).expect("it is there");
+    fs::remove_file(project.desk.path().join("kept.yaml")).expect("it is there");
     let at = project.time_of("kept", 10);
     project.check(&["--at", &at]);
     assert_eq!(project.statuses("kept"), ["completed"]);
     // A playbook that is gone keeps the run from beginning, and the fire says so.
-    std::fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
+    fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
     let at = project.time_of("kept", 20);
     let done = project.desk.escrow(&["chain", "check", "--at", &at, "--output", "json", "--quiet"]);
     assert_eq!(done.code, Some(3), "{}", done.stderr);

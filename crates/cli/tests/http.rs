@@ -441,6 +441,24 @@ fn redirects_are_followed_only_when_asked_for() {
 }
 
 #[test]
+fn an_effect_may_have_happened_before_a_redirect_whatever_the_last_address_answers() {
+    for status in [404, 425, 429] {
+        let desk = Desk::new();
+        let server = Server::start(move |got| match got.path.as_str() {
+            "/pay" => Says::status(303).with("Location", "/receipt"),
+            _ => Says::status(status),
+        });
+        let check = "url: SERVER/pay\nmethod: POST\nfollow_redirects: true\nguarantee: output.id > 0\n\
+                     on_fail: {retry: {max: 2, backoff: {delay_ms: 1}}}";
+        let (code, document) = run(&desk, &server, check);
+        assert_eq!(code, Some(4), "{document:#}");
+        assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
+        assert_eq!(state_of_effect(&desk), "unknown");
+        assert_eq!(server.asked(), ["POST /pay", "GET /receipt"], "it is sent once");
+    }
+}
+
+#[test]
 fn a_redirect_to_a_metadata_service_is_refused() {
     let desk = Desk::new();
     for target in [

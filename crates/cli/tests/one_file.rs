@@ -112,11 +112,39 @@ fn a_log_that_vanished_while_no_process_lived_is_noticed() {
     let noticed = missing(&desk);
     assert!(noticed[0]["entries"].as_u64() > Some(0), "{noticed}");
     assert!(noticed[0]["run_id"].as_str().is_some_and(|run| run.starts_with("r_")), "{noticed}");
+    let lost = noticed[0]["run_id"].as_str().expect("a run").to_owned();
+    let verify_says_so = || {
+        for arguments in [&["verify", "--all"][..], &["verify", &lost]] {
+            let verified = desk.escrow(arguments);
+            assert_eq!(verified.code, Some(3), "{arguments:?}: {}{}", verified.stdout, verified.stderr);
+            assert!(verified.stderr.contains("that were committed are missing"), "{}", verified.stderr);
+        }
+    };
+    verify_says_so();
     // The next writer keeps what is known, and goes on.
     assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(0));
+    verify_says_so();
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0), "the run after the loss has lost nothing");
     assert_eq!(missing(&desk)[0]["run_id"], noticed[0]["run_id"]);
     assert!(missing(&desk)[0]["noticed_at"].is_string());
     assert_eq!(missing(&desk).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_log_that_vanished_with_the_first_run_is_noticed_although_no_database_is_left() {
+    let desk = Desk::new();
+    desk.write("slow.yaml", "version: '1.0'\nchecks: {a: {type: command, exec: 'touch begun; sleep 60'}}\n");
+    let mut child = desk.start(&["run", "slow.yaml"]);
+    desk.until("the command runs", || desk.path().join("begun").exists());
+    signal(child.id(), Signal::KILL);
+    child.wait().expect("it is gone");
+    fs::remove_file(state(&desk).join("escrow.db-wal")).expect("it can be removed");
+    for _ in 0..2 {
+        assert!(missing(&desk)[0]["entries"].as_u64() > Some(0));
+        let verified = desk.escrow(&["verify", "--all"]);
+        assert_eq!(verified.code, Some(3), "{}{}", verified.stdout, verified.stderr);
+        assert!(verified.stderr.contains("that were committed are missing"), "{}", verified.stderr);
+    }
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn a_fan_out_runs_each_item_and_isolates_the_failing_one() {
         r#"
 checks:
   list: {type: command, exec: "echo '[10, 20, 30]'", forEach: true}
-  each: {type: command, depends_on: list, exec: 'echo $(( $ESCROW_ITEM + 1 )); test {{ item }} != 20'}
+  each: {type: command, depends_on: list, exec: 'expr "$ESCROW_ITEM" + 1; test {{ item }} != 20'}
   sum: {type: script, depends_on: each, content: "return outputs.each.reduce((a, b) => a + b, 0)"}
 "#,
     );

@@ -423,3 +423,50 @@ fn a_confined_command_cannot_decide_from_a_namespace_of_its_own() {
         assert_eq!(resumed.code, Some(4), "{sandbox}: it still waits: {}", resumed.stderr);
     }
 }
+
+/// The filter of a sandbox is inherited and cannot be removed, so it marks a process that has lost its environment and its parents.
+#[test]
+fn an_orphan_of_a_confined_command_with_an_empty_environment_cannot_decide() {
+    for sandbox in ["{limits: {files: 1024}}", "{network: none}", "{network: full}"] {
+        let desk = Desk::new();
+        let asks = "version: '1.0'\nchecks:\n  ask:\n    type: command\n    exec: echo asked\n    requires_approval: true\n";
+        let (code, asking) = desk.run(asks);
+        assert_eq!(code, Some(4));
+        let run = asking["run"]["id"].as_str().expect("an id").to_owned();
+        let approvals = desk.escrow(&["approvals", "--output", "json"]).json();
+        let id = approvals["approvals"][0]["id"].as_str().expect("an approval").to_owned();
+        let verbs = [
+            format!("approve {id} --no-run"),
+            format!("deny {id}"),
+            format!("resume {run} --assume ask=done"),
+            format!("runs override {run} --status completed --by boss --why so"),
+            format!("cancel {run}"),
+            "effects resolve key done --by boss --why so".to_owned(),
+        ];
+        let orphans: Vec<String> = verbs
+            .iter()
+            .enumerate()
+            .map(|(number, verb)| {
+                format!(
+                    "(env -i setsid sh -c '{} --state .escrow {verb} > said{number} 2>&1; echo $? > code{number}' &)",
+                    env!("CARGO_BIN_EXE_escrow")
+                )
+            })
+            .collect();
+        let waits = "for try in $(seq 100); do ls code0 code1 code2 code3 code4 code5 > /dev/null 2>&1 && exit 0; sleep 0.1; done";
+        let script = format!("{}\n{waits}", orphans.join("\n"));
+        let Some(check) = confined(&desk, &["sandbox.network", "sandbox.syscalls"], sandbox, &script) else {
+            return;
+        };
+        assert_eq!(check["status"], "succeeded", "{sandbox}: {check}");
+        for (number, verb) in verbs.iter().enumerate() {
+            let said = desk.read(&format!("said{number}"));
+            assert_eq!(desk.read(&format!("code{number}")).trim(), "4", "{sandbox}: {verb}: {said}");
+            assert!(
+                said.contains("inside the sandbox of a check cannot decide"),
+                "{sandbox}: {verb}: {said}"
+            );
+        }
+        assert_eq!(desk.escrow(&["resume", &run]).code, Some(4), "{sandbox}: it still waits");
+    }
+}

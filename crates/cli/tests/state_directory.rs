@@ -241,3 +241,23 @@ fn a_link_that_leads_nowhere_is_an_error_and_no_reason_to_look_further_up() {
     let done = Done::from(desk.command(&["runs"]).current_dir(&below).output().unwrap());
     assert!(done.stderr.contains("is not a directory"), "{}", done.stderr);
 }
+
+#[test]
+fn the_address_of_a_service_is_no_directory() {
+    let desk = Desk::new();
+    desk.write("p.yaml", "checks:\n  a: {type: command, exec: 'touch ran'}\n");
+    for address in ["postgres://someone:hunter2@127.0.0.1:1/db", "sqlite:///x"] {
+        for (arguments, variable) in [(["--state", address].as_slice(), ""), (&[], address)] {
+            let mut command = desk.command(&["run", "p.yaml"]);
+            command.args(arguments);
+            if !variable.is_empty() {
+                command.env("ESCROW_STATE", variable);
+            }
+            let done = Done::from(command.output().expect("the binary runs"));
+            assert_eq!(done.code, Some(2), "{}", done.stderr);
+            assert!(done.stderr.contains("the state is a directory"), "{}", done.stderr);
+            assert!(!done.stderr.contains("hunter2"), "the password is not repeated: {}", done.stderr);
+        }
+    }
+    assert!(!desk.path().join("ran").exists() && !desk.path().join("postgres:").exists());
+}

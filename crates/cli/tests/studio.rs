@@ -83,11 +83,31 @@ fn what_does_not_exist_or_cannot_be_understood_is_an_error_with_its_code() {
         ("/api/runs?since=yesterday", 400, "usage"),
         ("/api/runs?limit=many", 400, "usage"),
         ("/api/outcomes?passed=perhaps", 400, "usage"),
+        ("/api/runs?statuss=failed", 400, "usage"),
+        ("/api/openapi.json?all=1", 400, "usage"),
+        ("/api/feed?form=1", 400, "usage"),
     ] {
         let answer = studio
             .send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", studio.host));
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
         assert_eq!(answer.json()["error"]["code"], code, "{path}");
+    }
+    for path in [
+        "/runs?statuss=failed",
+        "/?kind=failed",
+        "/outcomes?pased=true",
+        "/chains?name=a",
+        "/effects?state=unknown",
+    ] {
+        let answer = studio.get(path);
+        assert_eq!(answer.status, 400, "{path}: {}", answer.body);
+        assert!(answer.body.contains("has no filter"), "{path}: {}", answer.body);
+    }
+    assert!(studio.get("/runs?statuss=failed").body.contains("one of status, playbook, invocation"));
+    for path in
+        ["/runs?status=failed&theme=dark", "/outcomes?kind=ci_result&run=", "/lifecycle?adapter=claude"]
+    {
+        assert_eq!(studio.get(path).status, 200, "{path}");
     }
     for path in
         ["/runs/r_nothing", "/nowhere", "/runs/r_x/artifacts/a", "/runs/r_x/logs/b", "/%00", "/runs/%ff"]
@@ -178,6 +198,9 @@ fn an_approval_given_in_the_browser_drives_the_run_to_its_end() {
     assert!(text(decision, "by").starts_with("os:"), "{decision}");
     let again = studio.submit(&format!("/api/approvals/{id}/approve"), &[("digest", digest)]);
     assert_eq!(again.status, 409, "the first decision stands");
+    for part in ["href=\"/approvals\"", "href=\"/runs\"", &format!("href=\"/runs/{run}\"")] {
+        assert!(again.body.contains(part), "the page leads on: {part}: {}", again.body);
+    }
 }
 
 #[test]
@@ -244,7 +267,9 @@ fn a_waiting_run_can_be_cancelled() {
     let run = text(&waiting(&studio, "input"), "run_id").to_owned();
     assert_eq!(studio.submit(&format!("/api/runs/{run}/cancel"), &[]).status, 303);
     desk.until("it is cancelled", || desk.show(&run)["run"]["status"] == "cancelled");
-    assert_eq!(studio.submit(&format!("/api/runs/{run}/cancel"), &[]).status, 409);
+    let late = studio.submit(&format!("/api/runs/{run}/cancel"), &[]);
+    assert_eq!(late.status, 409);
+    assert!(late.body.contains(&format!("href=\"/runs/{run}\"")), "{}", late.body);
 }
 
 #[test]
@@ -699,4 +724,37 @@ fn a_database_that_breaks_while_it_serves_is_an_answer_and_not_an_end() {
     assert!(matches!(answer.status, 500 | 503), "{}: {}", answer.status, answer.body);
     assert!(answer.body.contains("Runs"), "it says where to go");
     assert_eq!(studio.get("/runs").status, 200, "other pages are still served");
+}
+
+#[test]
+fn a_database_that_was_removed_or_replaced_takes_no_decision_and_nothing_acts() {
+    for replaced in [false, true] {
+        let desk = Desk::new();
+        desk.write("ship.yaml", "checks: {ship: {type: command, exec: touch shipped, criticality: external, requires_approval: true}}\n");
+        assert_eq!(desk.escrow(&["run", "ship.yaml", "--quiet"]).code, Some(4));
+        let studio = Studio::start_with(&desk, &["--no-daemon"]);
+        let wait = waiting(&studio, "approval");
+        let (cookie, token) = studio.session();
+        let state = desk.path().join(".escrow");
+        for side in ["escrow.db", "escrow.db-wal", "escrow.db-shm", "escrow.db-mark"] {
+            drop(std::fs::remove_file(state.join(side)));
+        }
+        if replaced {
+            rusqlite::Connection::open(state.join("escrow.db"))
+                .and_then(|other| other.execute_batch("CREATE TABLE other (name TEXT)"))
+                .expect("another database");
+        }
+        let decided = studio.post(
+            &format!("/api/approvals/{}/approve", text(&wait, "id")),
+            &[("csrf", &token), ("digest", text(&wait, "digest"))],
+            &format!("Origin: http://{}\r\nCookie: {cookie}\r\n", studio.host),
+        );
+        assert_eq!(decided.status, 503, "{}", decided.body);
+        assert!(decided.body.contains("was removed or replaced while it was open"), "{}", decided.body);
+        for path in ["/", "/runs", "/approvals", "/api/runs", "/api/approvals", "/effects", "/outcomes"] {
+            assert_eq!(studio.get(path).status, 503, "{path}");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(!desk.path().join("shipped").exists(), "nothing acted");
+    }
 }

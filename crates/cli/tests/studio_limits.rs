@@ -382,3 +382,20 @@ fn a_viewer_that_never_reads_holds_neither_memory_nor_other_viewers() {
     assert_eq!(studio.get("/runs").status, 200);
     drop(silent);
 }
+
+#[test]
+fn many_pages_of_a_long_run_are_made_at_once() {
+    let desk = Desk::new();
+    let list = "const all = []; for (let i = 0; i < 200; i++) all.push(i); return all";
+    let (_, document) = desk.run(&format!(
+        "checks:\n  list: {{type: script, forEach: true, content: '{list}'}}\n  each: {{type: script, depends_on: list, content: 'return item'}}\n"
+    ));
+    let page = format!("/runs/{}", document["run"]["id"].as_str().expect("an id"));
+    let studio = studio(&desk);
+    std::thread::scope(|scope| {
+        let viewers: Vec<_> = (0..24).map(|_| scope.spawn(|| studio.get(&page).status)).collect();
+        for viewer in viewers {
+            assert_eq!(viewer.join().expect("it is answered"), 200);
+        }
+    });
+}

@@ -335,3 +335,202 @@ fn claims_of_manifests_stand_beside_what_was_measured() {
         &["Claimed and measured", "session.started", "native", "claimed, and not measured yet", "claude"],
     );
 }
+
+/// An external check that is cut off after it has printed something.
+const ROLLOUT: &str = "name: deploy
+checks:
+  rollout:
+    type: command
+    criticality: external
+    timeout: 500ms
+    EFFECT_KEY
+    exec: |
+      echo pushed layer 3 of 4
+      sleep 20
+";
+
+#[test]
+fn the_question_about_an_unknown_effect_shows_what_was_attempted() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &ROLLOUT.replace("EFFECT_KEY", "effect_key: rollout-7"));
+    for _ in 0..2 {
+        assert_eq!(desk.escrow(&["run", "deploy.yaml", "--quiet"]).code, Some(4));
+    }
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"].clone();
+    let first = waits[0]["run_id"].as_str().expect("a run").to_owned();
+    for wait in waits.as_array().expect("a list") {
+        let attempted = &wait["attempted"];
+        assert_eq!(attempted["run_id"], first.as_str(), "the second run waits for the effect of the first");
+        assert_eq!(attempted["key"], "rollout-7");
+        assert_eq!(attempted["stdout"], "pushed layer 3 of 4");
+        assert!(attempted["request"]["fields"]["exec"]["shell"].as_str().unwrap().contains("sleep 20"));
+    }
+    let parts = [
+        "echo pushed layer 3 of 4\n",
+        "sleep 20",
+        "rollout-7",
+        "still running after 500ms",
+        &*desk.path().display().to_string(),
+    ];
+    let said = desk.escrow(&["approvals"]).stdout + &desk.escrow(&["attention"]).stdout;
+    let explained = desk.escrow(&["explain", &first]).stdout;
+    for part in parts {
+        assert!(said.matches(part).count() >= 4, "`{part}`: {said}");
+        assert!(explained.contains(part), "`{part}`: {explained}");
+    }
+    let studio = Studio::start_with(&desk, &["--no-daemon"]);
+    for wait in waits.as_array().expect("a list") {
+        let page = studio.get(&format!("/runs/{}", wait["run_id"].as_str().expect("a run"))).body;
+        let exact = exact(&page);
+        for part in parts {
+            assert!(exact.contains(part), "`{part}` is not in the box: {exact}");
+        }
+        assert!(exact.contains("<p>pushed layer 3 of 4</p>"), "what it printed: {exact}");
+    }
+}
+
+/// The box with what a person decides about.
+fn exact(page: &str) -> &str {
+    let start = page.find("class=\"exact\"").unwrap_or_else(|| panic!("no box: {page}"));
+    let end = page[start..].find("</footer>").unwrap_or_else(|| panic!("no end: {page}"));
+    &page[start..start + end]
+}
+
+#[test]
+fn an_effect_that_was_cut_off_with_its_escrow_shows_what_it_had_printed() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &ROLLOUT.replace("timeout: 500ms", "").replace("EFFECT_KEY", ""));
+    let mut run = desk.command(&["run", "deploy.yaml", "--quiet"]).spawn().expect("it starts");
+    desk.until("it has printed", || {
+        let spool = std::fs::read_dir(desk.path().join(".escrow/spool")).into_iter().flatten().flatten();
+        let files = spool.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        let is_output = |file: &std::fs::DirEntry| file.file_name().to_string_lossy().ends_with(".stdout");
+        files.filter(is_output).any(|file| file.metadata().is_ok_and(|file| file.len() > 0))
+    });
+    run.kill().expect("it is killed");
+    run.wait().expect("it has ended");
+    assert_eq!(desk.escrow(&["resume", "last", "--quiet"]).code, Some(4));
+    let attempted =
+        desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["attempted"].clone();
+    assert_eq!(attempted["stdout"], "pushed layer 3 of 4");
+    assert_eq!(attempted["ended"], "Escrow was ended while this ran");
+}
+
+const RELEASE: &str = "name: release
+inputs: {version: {type: string}}
+checks:
+  publish:
+    type: command
+    criticality: external
+    idempotent: true
+    exec: |
+      echo publishing {{ inputs.version }}
+      touch published
+";
+
+#[test]
+fn the_approval_of_a_nested_playbook_shows_the_external_commands_in_its_box() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    desk.write(
+        "ship.yaml",
+        "name: ship
+checks: {ask: {type: playbook, playbook: release.yaml, with: {version: '1.2'}, criticality: external, requires_approval: true}}
+",
+    );
+    assert_eq!(desk.escrow(&["run", "ship.yaml", "--quiet"]).code, Some(4));
+    let studio = Studio::start_with(&desk, &["--no-daemon"]);
+    let page = studio.get("/approvals").body;
+    for part in [
+        "release.yaml",
+        "1.2",
+        "<code>publish</code>",
+        "echo publishing {{ inputs.version }}",
+        "touch published",
+    ] {
+        assert!(exact(&page).contains(part), "`{part}` is not in the box: {}", exact(&page));
+    }
+    let attention = studio.get("/").body;
+    for part in ["release.yaml", "1.2", "echo publishing", "touch published", "Expires"] {
+        assert!(attention.contains(part), "`{part}` is not said: {attention}");
+    }
+    assert!(!attention.contains("\\u{a}"), "line ends are line ends: {attention}");
+}
+
+#[test]
+fn nested_runs_stand_below_the_run_that_they_are_nested_in() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "name: inner\nchecks: {a: {type: command, exec: echo a}}\n");
+    desk.write(
+        "outer.yaml",
+        "name: outer\nchecks:\n  one: {type: playbook, playbook: inner.yaml}\n  two: {type: playbook, playbook: inner.yaml, depends_on: one}\n",
+    );
+    let invocation = desk.escrow(&["invocation", "start", "--name", "Release"]).stdout;
+    for arguments in [&["--quiet"][..], &["--quiet"], &["--quiet", "--invocation", invocation.trim()]] {
+        let all: Vec<&str> = ["run", "outer.yaml"].into_iter().chain(arguments.iter().copied()).collect();
+        assert_eq!(desk.escrow(&all).code, Some(0));
+    }
+    let studio = studio(&desk);
+    for path in ["/runs", "/runs?by=time"] {
+        let page = studio.get(path).body;
+        let names: Vec<&str> = page
+            .split("class=\"rid\"")
+            .skip(1)
+            .map(|rest| &rest[rest.find('>').unwrap() + 1..][..5])
+            .collect();
+        assert_eq!(names, ["outer", "inner", "inner"].repeat(3), "{path}");
+    }
+    let page = studio.get("/runs").body;
+    has(&page, &["9 runs", "1 run, 2 nested"]);
+    let shell =
+        page.split("In a shell: <code>").nth(1).and_then(|rest| rest.split('<').next()).expect("a command");
+    let words: Vec<&str> = shell.split(' ').skip(1).chain(["--output", "json"]).collect();
+    assert_eq!(
+        desk.escrow(&words).json()["runs"].as_array().map(Vec::len),
+        Some(9),
+        "{shell} lists the same"
+    );
+    let alone = studio.get("/runs?playbook=inner").body;
+    has(&alone, &["escrow runs --all --playbook inner --limit 100", "in <a class=\"id\""]);
+}
+
+#[test]
+fn a_gate_whose_verdict_has_no_summary_shows_why_it_is_closed() {
+    let desk = Desk::new();
+    desk.write("show.yaml", "name: train\nplays:\n  build: {playbook: build.yaml, gate: accept.yaml}\n");
+    desk.write(
+        "build.yaml",
+        "inputs: {feedback: {default: ''}}\nchecks: {main: {type: command, exec: 'true'}}\n",
+    );
+    desk.write("accept.yaml", "checks:\n  judge:\n    type: command\n    outcome: gate_verdict\n    exec: |\n      echo '{\"gate_passed\": false, \"blocking_reason\": \"no test for the endpoint\"}'\n");
+    assert_eq!(desk.escrow(&["play", "run", "show.yaml", "--quiet"]).code, Some(4));
+    let studio = studio(&desk);
+    has(&studio.get("/shows").body, &["waits for a person", "no test for the endpoint"]);
+}
+
+#[test]
+fn a_run_with_warnings_says_so_once_and_not_in_green() {
+    let desk = Desk::new();
+    let id = run(
+        &desk,
+        "artifacts: {expected: [{id: notes, path: notes.md, required: false, description: Notes}]}
+checks: {bench: {type: command, exec: sleep 0.02}}",
+        0,
+    );
+    let studio = studio(&desk);
+    let page = studio.get(&format!("/runs/{id}")).body;
+    let verdict = &page
+        [page.find("class=\"verdict\"").expect("a verdict")..page.find("class=\"facts\"").expect("facts")];
+    let headline =
+        verdict.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next()).expect("a headline");
+    assert_eq!(verdict.matches(headline).count(), 1, "{verdict}");
+    has(&page, &["Verified <b class=\"warn\">warning</b>"]);
+    let measured =
+        studio.json(&format!("/api/runs/{id}"))["checks"]["bench"]["result"]["duration_ms"].to_string();
+    let timeline = &page[page.find("id=\"timeline\"").expect("a timeline")..];
+    let row = timeline.split("<tbody>").nth(1).and_then(|rest| rest.split("</tbody>").next()).expect("rows");
+    assert!(
+        row.contains(&format!(">{measured}ms<")),
+        "the timeline has the time of the list: {measured}: {row}"
+    );
+}

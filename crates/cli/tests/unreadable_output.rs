@@ -13,10 +13,13 @@ fn check(playbook: &str) -> (Option<i32>, Value) {
     (done.code, done.json())
 }
 
-const PRINTED: [(&str, &str); 3] = [
+const PRINTED: [(&str, &str); 6] = [
     (r#"echo '{"failed":3,"failed":3}'"#, "duplicate key `failed` at line 1 column 20"),
     (r#"printf '\357\273\277{"failed":3}'"#, "byte order mark"),
     (r#"echo '{"failed":NaN}'"#, "expected value at line 1 column 11"),
+    (r#"printf '\033[0m{"failed":3}'"#, "invisible characters"),
+    (r#"printf '\000{"failed":3}'"#, "invisible characters"),
+    (r#"printf '\342\200\213{"failed":3}'"#, "invisible characters"),
 ];
 
 #[test]

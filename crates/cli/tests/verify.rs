@@ -61,6 +61,21 @@ fn a_changed_row_that_people_look_at_is_found() {
 }
 
 #[test]
+fn a_changed_end_of_the_ledger_of_receipts_is_found() {
+    for sql in [
+        "DELETE FROM receipt_head",
+        "UPDATE receipt_head SET position = 5",
+        "UPDATE receipt_head SET digest = zeroblob(32)",
+        "UPDATE receipt_head SET digest = x'00'",
+    ] {
+        let (desk, _) = home();
+        assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+        tamper(&desk, sql);
+        refused(&desk.escrow(&["verify", "--all"]), "the ledger of receipts is broken");
+    }
+}
+
+#[test]
 fn a_deleted_run_is_noticed_and_one_that_gc_removed_is_not_missed() {
     let (desk, runs) = home();
     let removed = desk.escrow(&["gc", "--keep", "2", "--output", "json"]).json();

@@ -1,7 +1,9 @@
 //! `escrow approvals`: what waits for a person, with everything that an approval is for; and what was decided.
 
+use escrow_app::attempted::{Attempted, attempts_of};
 use escrow_app::directories::directories_of;
 use escrow_app::documents;
+use escrow_app::messages::{all_waits, open_waits};
 use escrow_app::request_words::subject_lines;
 use escrow_app::{Error, words};
 use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, rfc3339};
@@ -20,22 +22,27 @@ pub(crate) async fn approvals(
     shared: &Shared,
     ui: &Ui,
 ) -> Result<Exit, Error> {
-    let queries = session::app(shared, ui)?.queries()?;
-    let mut waits = if arguments.all { queries.all_waits().await? } else { queries.open_waits().await? };
+    let app = session::app(shared, ui)?;
+    let queries = app.queries()?;
+    let mut waits = if arguments.all { all_waits(&*queries).await? } else { open_waits(&*queries).await? };
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
     let directories = directories_of(&*queries, &waits).await?;
+    let attempts = attempts_of(app.state(), &*queries, &waits).await?;
     match ui.output() {
-        Output::Json => drop(ui.data(&documents::approvals(&waits, &directories))),
+        Output::Json => drop(ui.data(&documents::approvals(&waits, &directories, &attempts))),
         Output::Jsonl => {
-            let one = |wait| json!({ "approval": documents::approval(wait, &directories) });
+            let one = |wait| json!({ "approval": documents::approval(wait, &directories, &attempts) });
             let _all_read = waits.iter().all(|wait| ui.data(&one(wait)));
         }
         Output::Human if waits.is_empty() => ui.page("nothing waits for a person"),
         Output::Human => {
             let pages: Vec<String> = waits
                 .iter()
-                .map(|wait| page(wait, directories.get(&wait.run).map(String::as_str), ui.page))
+                .map(|wait| {
+                    let directory = directories.get(&wait.run).map(String::as_str);
+                    page(wait, directory, attempts.of(wait), ui.page)
+                })
                 .collect();
             ui.page(pages.join("\n").trim_end());
         }
@@ -43,7 +50,7 @@ pub(crate) async fn approvals(
     Ok(Exit::Completed)
 }
 
-fn page(wait: &WaitRow, directory: Option<&str>, paint: Paint) -> String {
+fn page(wait: &WaitRow, directory: Option<&str>, attempted: Option<&Attempted>, paint: Paint) -> String {
     let mut page = Page { text: String::new(), paint };
     let place = format!("{}{}", wait.check, wait.scope);
     // What an approval is for is never cut, only the heading.
@@ -61,8 +68,11 @@ fn page(wait: &WaitRow, directory: Option<&str>, paint: Paint) -> String {
         page.lines("title", title);
     }
     page.lines("asks", &wait.prompt);
-    if let Some(directory) = directory {
+    if let Some(directory) = directory.filter(|_| attempted.is_none()) {
         page.lines("directory", directory);
+    }
+    for (name, value) in attempted.map(Attempted::lines).unwrap_or_default() {
+        page.lines(&name, &value);
     }
     if !wait.choices.is_empty() {
         page.lines("choices", &choices(&wait.choices));

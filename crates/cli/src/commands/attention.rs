@@ -1,11 +1,12 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
+use escrow_app::attempted::{Attempted, attempts_named};
 use escrow_app::attention::{self, DismissRequest};
 use escrow_app::request_words::subject_lines;
 use escrow_app::{App, Error, documents};
-use escrow_model::rfc3339;
-use escrow_runtime::{liveness, now_ms};
-use escrow_store::{AttentionItem, AttentionKind, Queries};
+use escrow_model::{RunId, WaitKind, rfc3339};
+use escrow_runtime::now_ms;
+use escrow_store::{AttentionItem, AttentionKind};
 use serde_json::{Value, json};
 
 use crate::arguments::{
@@ -22,20 +23,21 @@ pub(crate) async fn attention(
 ) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match arguments.action {
-        None => list(&arguments.list, &*app.queries()?, ui).await,
-        Some(AttentionAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        None => list(&arguments.list, &app, ui).await,
+        Some(AttentionAction::List(list)) => self::list(&list, &app, ui).await,
         Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &app, ui).await,
     }
 }
 
-async fn list(arguments: &AttentionList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+async fn list(arguments: &AttentionList, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let queries = &*app.queries()?;
     let since = match arguments.since.as_deref() {
         None => 0,
         Some(text) => now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
             Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?),
     };
-    let mut items = queries.attention(liveness).await?;
+    let mut items = attention::items(queries).await?;
     items.retain(|item| item.last_at >= since);
     let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
     items.retain(|item| arguments.all || item.dismissed.is_none());
@@ -48,7 +50,13 @@ async fn list(arguments: &AttentionList, queries: &dyn Queries, ui: &Ui) -> Resu
         Output::Jsonl => drop(items.iter().all(|item| ui.data(&one(item)))),
         Output::Human if items.is_empty() => ui.page("nothing needs attention"),
         Output::Human => {
-            let page: Vec<String> = items.iter().map(|item| show(item, ui.page)).collect();
+            let waits = items.iter().filter_map(unknown_effect);
+            let attempts = attempts_named(app.state(), queries, waits).await?;
+            let show = |item: &AttentionItem| {
+                let attempted = unknown_effect(item).and_then(|(run, wait)| attempts.get(run, wait));
+                show(item, attempted, ui.page)
+            };
+            let page: Vec<String> = items.iter().map(show).collect();
             ui.page(&page.join("\n"));
             if hidden > 0 {
                 ui.say(&format!("and {} more: `--limit`", count(hidden, "cause")));
@@ -65,7 +73,13 @@ fn one(item: &AttentionItem) -> Value {
     json!({ "item": documents::attention_item(item, now_ms()) })
 }
 
-fn show(item: &AttentionItem, paint: Paint) -> String {
+/// The run and the wait of an item that asks what became of an effect.
+fn unknown_effect(item: &AttentionItem) -> Option<(&RunId, &str)> {
+    let wait = item.wait.as_ref().filter(|wait| wait.kind == WaitKind::UnknownEffect)?;
+    Some((item.runs.first()?, &wait.id))
+}
+
+fn show(item: &AttentionItem, attempted: Option<&Attempted>, paint: Paint) -> String {
     let word = match item.kind {
         AttentionKind::Waiting => paint.yellow("waiting"),
         AttentionKind::Failed => paint.red("failed"),
@@ -74,6 +88,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
         AttentionKind::Interrupted => paint.yellow("interrupted"),
         AttentionKind::Warning => paint.yellow("warning"),
         AttentionKind::Undelivered => paint.yellow("undelivered"),
+        AttentionKind::UnknownEffect => paint.yellow("unknown effect"),
     };
     let times = if item.count > 1 { format!("  {} times", item.count) } else { String::new() };
     let place =
@@ -89,7 +104,8 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     );
     text.push_str(&format!("  {}{}\n", printable(&item.summary), paint.dim(&code)));
     let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
-    for (name, value) in subject.map(|subject| subject_lines(subject)).unwrap_or_default() {
+    let asked = subject.map(|subject| subject_lines(subject)).unwrap_or_default();
+    for (name, value) in asked.into_iter().chain(attempted.map(Attempted::lines).unwrap_or_default()) {
         for line in value.trim_end().lines() {
             text.push_str(&format!("  {} {}\n", paint.dim(&format!("{}:", visible(&name))), visible(line)));
         }
@@ -98,7 +114,11 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
         let by = seen.by.as_ref().map(|by| format!(" by {}", printable(by))).unwrap_or_default();
         text.push_str(&format!("  {}{by}: {}\n", paint.dim("dismissed"), printable(&seen.note)));
     }
-    text.push_str(&format!("  {} {}\n", paint.dim("next:"), documents::next_command(item, now_ms())));
+    text.push_str(&format!(
+        "  {} {}\n",
+        paint.dim("next:"),
+        visible(&documents::next_command(item, now_ms()))
+    ));
     text
 }
 

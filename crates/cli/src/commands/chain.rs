@@ -10,6 +10,7 @@ use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
 use serde_json::{Value, json};
 
 use super::run::directory;
+use super::runs::ready;
 use super::{chain_loop, playbook_file};
 use crate::arguments::{
     ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments, Output, Shared,
@@ -229,7 +230,8 @@ async fn fire(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Err
 /// Says how the run of a chain ended, or that it waits, and prints its object.
 async fn report(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let exit = if run.waits().is_empty() { Exit::of(run) } else { Exit::Completed };
-    ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
+    let ready = ready(&*app.queries()?, run).await;
+    ui.say_lazily(|| closing(run, &ready, ui.paint).trim_end().to_owned());
     if ui.is_quiet() && exit != Exit::Completed {
         ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
     }
@@ -246,6 +248,11 @@ fn word(document: &Value, key: &str) -> String {
     printable(document[key].as_str().unwrap_or_default())
 }
 
+/// An unknown effect is no request that could be approved.
+fn next_command(id: &str) -> String {
+    if id.starts_with("a_") { format!("escrow approve {id}") } else { "escrow approvals".to_owned() }
+}
+
 fn steps_table(run: &Value, paint: Paint) -> String {
     let mut table = TextTable::new();
     for step in run["steps"].as_array().map_or(&[][..], Vec::as_slice) {
@@ -255,10 +262,7 @@ fn steps_table(run: &Value, paint: Paint) -> String {
         let more = [
             step["skip_reason"].as_str().map(str::to_owned),
             step["outcome"]["summary"].as_str().map(printable),
-            step["approval_id"]
-                .as_str()
-                .filter(|_| status == "waiting")
-                .map(|id| format!("escrow approve {id}")),
+            step["approval_id"].as_str().filter(|_| status == "waiting").map(next_command),
         ];
         let more = more.into_iter().flatten().collect::<Vec<_>>().join("  ");
         let painted = match status.as_str() {

@@ -1,8 +1,10 @@
 //! `escrow explain`: why a run or a check ended the way it did; or what a code means.
 
-use escrow_app::Error;
-use escrow_app::explain::account;
+use escrow_app::attempted::{Attempted, attempts_of};
+use escrow_app::explain::{Account, account};
 use escrow_app::runs::entries;
+use escrow_app::{App, Error, documents};
+use escrow_store::Queries;
 use serde_json::json;
 
 use crate::arguments::{ExplainArguments, Output, Shared};
@@ -16,18 +18,42 @@ pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &
     if is_code(&arguments.subject) {
         return explain_code(&arguments.subject, ui);
     }
-    let queries = session::app(shared, ui)?.queries()?;
+    let app = session::app(shared, ui)?;
+    let queries = app.queries()?;
     let row = queries.run(&arguments.subject).await.map_err(|error| {
         let failure = Error::from(error);
         failure.help("`escrow runs` lists runs; codes look like `E0102` or `run.failed.missing_artifact`")
     })?;
     let journal = entries(&*queries, &row).await?;
     let account = account(&row, &journal, arguments.check.as_deref())?;
+    let attempted = asked_about(&app, &*queries, &account).await?;
     match ui.output() {
-        Output::Human => ui.page(&show_account(&account, ui.page)),
-        Output::Json | Output::Jsonl => drop(ui.data(&json!(account))),
+        Output::Human => ui.page(&show_account(&account, attempted.as_ref(), ui.page)),
+        Output::Json | Output::Jsonl => {
+            let mut document = json!(account);
+            if let Some(attempted) = &attempted {
+                document["attempted"] = documents::attempted(attempted);
+            }
+            ui.data(&document);
+        }
     }
     Ok(Exit::Completed)
+}
+
+/// The attempt that a run waits to hear about, if its check is the cause.
+async fn asked_about(
+    app: &App,
+    queries: &dyn Queries,
+    account: &Account,
+) -> Result<Option<Attempted>, Error> {
+    let mut waits = queries.waits(&account.run).await?;
+    let cause = &account.cause;
+    waits.retain(|wait| {
+        let is_cause = cause.check.as_deref() == Some(&wait.check) && cause.scope.to_string() == wait.scope;
+        wait.resolved_at.is_none() && is_cause
+    });
+    let attempts = attempts_of(app.state(), queries, &waits).await?;
+    Ok(waits.iter().find_map(|wait| attempts.of(wait)).cloned())
 }
 
 /// Codes have a shape that no run's name has: `E0102`, `W0301`, `run.failed.fail_if`.

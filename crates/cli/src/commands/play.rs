@@ -98,6 +98,7 @@ fn page(show: &Value, paint: Paint) -> String {
             None => String::new(),
             Some("open") => "gate open".to_owned(),
             Some("opened_by_person") => "gate opened by a person".to_owned(),
+            Some("undecided") => "gate not decided yet".to_owned(),
             Some("waiting") => "gate closed, a person is asked".to_owned(),
             Some(_) => "gate closed".to_owned(),
         };

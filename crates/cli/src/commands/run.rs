@@ -12,6 +12,7 @@ use escrow_store::Queries;
 use serde_json::json;
 
 use super::playbook_file;
+use super::runs::ready;
 use crate::arguments::{Frame, Output, RunArguments, Shared};
 use crate::exit::Exit;
 use crate::report::{self, Playbook};
@@ -145,7 +146,8 @@ async fn write_reports(
 
 /// A run at rest: the closing for people, the document for tools.
 pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
-    ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
+    let ready = ready(queries, run).await;
+    ui.say_lazily(|| closing(run, &ready, ui.paint).trim_end().to_owned());
     if ui.is_quiet() && Exit::of(run) != Exit::Completed {
         ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
     }

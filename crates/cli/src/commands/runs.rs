@@ -1,10 +1,12 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
+use escrow_app::messages::waits_of;
 use escrow_app::runs::{document, is_driven, listed, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
+use escrow_engine::Run;
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::now_ms;
-use escrow_store::{Loss, Queries, RunFilter, RunKinds};
+use escrow_store::{Queries, RunFilter, RunKinds, StateBreak};
 use serde_json::{Value, json};
 
 use super::run::named_invocation;
@@ -48,7 +50,7 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
     let rows = queries.runs(&filter).await?;
     let losses = queries.losses().await?;
     for loss in &losses {
-        ui.say(&format!("{}: {}", ui.paint.yellow("warning"), loss_words(loss)));
+        ui.say(&format!("{}: {}", ui.paint.yellow("warning"), StateBreak::of_loss(loss)));
     }
     if ui.output() != Output::Human {
         let documents = listed(queries, &rows).await?;
@@ -93,16 +95,17 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
     Ok(Exit::Completed)
 }
 
-fn loss_words(loss: &Loss) -> String {
-    let entries = match loss.entries() {
-        1 => "1 entry that was committed is".to_owned(),
-        entries => format!("{entries} entries that were committed are"),
-    };
-    format!(
-        "{entries} missing, up to entry {} of {}: the write-ahead log was removed or cut, or the \
-         machine lost power",
-        loss.last.seq, loss.last.run
-    )
+/// The waits of a run that need no person any more: one has decided, the ledger has, or the time is up. The run acts on
+/// that when it is resumed.
+pub(crate) async fn ready(queries: &dyn Queries, run: &Run) -> Vec<String> {
+    if run.status() != RunStatus::Waiting {
+        return Vec::new();
+    }
+    // A list that cannot be read must not hide how the run stands.
+    let mut ready = waits_of(queries, &run.options().run).await.unwrap_or_default();
+    let now = now_ms();
+    ready.retain(|wait| wait.resolved_at.is_none() && (wait.has_recorded_decision || wait.is_past(now)));
+    ready.into_iter().map(|wait| wait.id).collect()
 }
 
 async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
@@ -115,10 +118,7 @@ async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Resu
         ui.data(&document(queries, &run).await);
         return Ok(Exit::Completed);
     }
-    let waits = queries.waits(&row.id).await?;
-    let recorded: Vec<String> =
-        waits.into_iter().filter(|wait| wait.has_recorded_decision).map(|wait| wait.id).collect();
-    let mut text = show_run(&run, &recorded, ui.page);
+    let mut text = show_run(&run, &ready(queries, &run).await, ui.page);
     if row.status == RunStatus::Running && !is_driven(queries, &row).await? {
         text.push_str(&format!(
             "{}  the process that drove this run is gone\n  next: escrow resume {}\n",

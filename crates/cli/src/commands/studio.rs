@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use escrow_app::tokens::{self, Role};
 use escrow_app::{App, Caller, Error, StateDirectory};
@@ -28,6 +29,9 @@ pub(crate) fn studio(arguments: &StudioArguments, shared: &Shared, ui: &Ui) -> R
     let settings = Settings { bind: arguments.bind, port: arguments.port, daemon: !arguments.no_daemon };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        // The allocator keeps what the largest page took for each thread that ever worked on one, so idle threads end soon.
+        // How many there may be is not limited further: a page waits for the store on a second thread.
+        .thread_keep_alive(Duration::from_millis(200))
         .enable_all()
         .build()
         .map_err(|error| Error::world("runtime", format!("cannot start: {error}")))?;

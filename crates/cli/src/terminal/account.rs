@@ -1,13 +1,15 @@
 //! An explanation for people: the chain of causes, the expression with its values, the remedy.
 
+use escrow_app::attempted::Attempted;
 use escrow_engine::{Account, Evaluation};
 
 use super::given::{given_words, title_words};
 use super::paint::Paint;
 use super::table::TextTable;
-use super::words::{message, printable};
+use super::words::{message, printable, visible};
 
-pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
+/// `attempted` is what the run waits to hear about.
+pub(crate) fn show_account(account: &Account, attempted: Option<&Attempted>, paint: Paint) -> String {
     let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
     let status = account.status.as_str().replace('_', " ");
     let mut text = format!(
@@ -23,6 +25,12 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
         text.push_str(&format!("{}\n", paint.dim(&given)));
     }
     text.push_str(&format!("\n{}\n", paint.bold(&message(&account.cause.summary))));
+    for (name, value) in attempted.map(Attempted::lines).unwrap_or_default() {
+        for (number, line) in value.lines().enumerate() {
+            let name = if number == 0 { name.as_str() } else { "" };
+            text.push_str(&format!("  {}  {}\n", paint.dim(&format!("{name:>9}")), visible(line)));
+        }
+    }
     if account.path.len() > 1 {
         text.push_str(&path(account, paint));
     }

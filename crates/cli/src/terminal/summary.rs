@@ -1,5 +1,6 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
+use escrow_app::documents::settles;
 use escrow_app::request_words::subject_lines;
 use escrow_engine::{CheckReport, Run};
 use escrow_model::{
@@ -20,13 +21,9 @@ pub(crate) fn verdict_of(run: &Run, paint: Paint) -> String {
     verdict(run, paint)
 }
 
-/// The end of a run: failing output, missing artifacts, the verdict and the next command.
-pub(crate) fn closing(run: &Run, paint: Paint) -> String {
-    closing_after(run, &[], paint)
-}
-
-/// The same when decisions about these waits are recorded and not delivered to the run yet.
-fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
+/// The end of a run: failing output, missing artifacts, the verdict and the next command. `ready` are the waits that need
+/// no person any more.
+pub(crate) fn closing(run: &Run, ready: &[String], paint: Paint) -> String {
     let mut text = String::new();
     let id = run.options().run.as_str();
     for check in run.check_reports().filter(|check| check.status == CheckStatus::Failed) {
@@ -41,7 +38,7 @@ fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
     text.push_str(&verdict(run, paint));
     for wait in run.waits() {
         let action = match wait.kind {
-            WaitKind::Approval | WaitKind::Input if recorded.contains(&wait.id) => {
+            WaitKind::Approval | WaitKind::Input | WaitKind::UnknownEffect if ready.contains(&wait.id) => {
                 format!("escrow resume {id}")
             }
             WaitKind::Approval => format!("escrow approve {0}    or  escrow deny {0}", wait.id),
@@ -237,6 +234,17 @@ fn verdict(run: &Run, paint: Paint) -> String {
         text.push_str(&format!("  {} {}\n", paint.dim("next:"), words::message(&command.id)));
         return text;
     }
+    if status.is_terminal() {
+        for (place, key) in run.unknown_effects() {
+            let next = match key {
+                Some(key) => settles(&words::visible(&key)),
+                None => format!("escrow effects --run {}", run.options().run),
+            };
+            let place = words::printable(&place);
+            text.push_str(&format!("  `{place}` may or may not have taken effect\n"));
+            text.push_str(&format!("  {} {next}\n", paint.dim("next:")));
+        }
+    }
     let decisive = reason.evidence.iter().find(|one| one.kind == "check").map(|one| one.id.as_str());
     let name = decisive.or_else(|| first_failed(run).map(|check| check.name));
     if let (RunStatus::Failed, Some(name)) = (status, name) {
@@ -319,8 +327,8 @@ fn harness_figures(run: &Run, paint: Paint) -> String {
     format!("\n{}\n{}", paint.bold("harnesses"), table.render())
 }
 
-/// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
-pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
+/// `runs show` for people. `ready` are the waits that need no person any more.
+pub(crate) fn show_run(run: &Run, ready: &[String], paint: Paint) -> String {
     let (id, playbook) = (run.options().run.as_str(), words::printable(&run.plan_of().name));
     let title = title_words(run.title());
     let mut text = format!("run {}  {}{title}\n", paint.cyan(id), paint.bold(&playbook));
@@ -390,6 +398,6 @@ pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
         }
     }
     text.push('\n');
-    text.push_str(&closing_after(run, recorded, paint));
+    text.push_str(&closing(run, ready, paint));
     text
 }
