@@ -1,15 +1,14 @@
-//! Effects of external checks: what the ledger has, and a person's word about an unknown one.
+//! Effects of external checks: what the ledger has, and how a person settles an unknown one.
 
 mod first_word;
 
-use std::path::Path;
-
 use escrow_engine::{EffectResolution, Run};
-use escrow_model::{Assumption, EffectState, Event, Message, RunId, WaitKind};
-use escrow_runtime::{Secrets, now_ms};
-use escrow_store::{Commit, Committed, Durability, EffectFilter, Queries, RunRow};
+use escrow_model::{EffectState, Event, Message, RunId, WaitKind};
+use escrow_runtime::{Inseparable, now_ms};
+use escrow_store::{EffectFilter, Queries, RunRow};
 use serde_json::Value;
 
+pub use escrow_engine::SettledAs;
 pub use escrow_store::EffectRow;
 
 pub(crate) use first_word::not_unknown;
@@ -18,7 +17,9 @@ use crate::app::App;
 use crate::error::Error;
 use crate::messages::{outsider, record_assumptions};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, TakenOver, drive_around, driver_of, is_driven, replay, take_over};
+use crate::runs::{
+    HELD, Purpose, commit_after_end, drive_around, driver_of, inseparable, is_driven, replay, take_over,
+};
 
 /// Which effects are asked for; all when empty.
 #[derive(Debug, Default)]
@@ -45,12 +46,11 @@ pub async fn list(app: &App, query: &EffectQuery) -> Result<Vec<EffectRow>, Erro
     Ok(rows)
 }
 
-/// What a person says about an effect.
+/// A request to settle an effect.
 #[derive(Debug)]
 pub struct Resolve {
     pub key: String,
-    /// `Confirmed` or `Failed`.
-    pub state: EffectState,
+    pub settled_as: SettledAs,
     pub by: String,
     pub why: String,
 }
@@ -64,31 +64,31 @@ pub struct Resolved {
 
 /// Settles an effect that is unknown, or that its run asks a person about. A run that waits for the answer continues
 /// here, unless another process drives it.
-pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
+pub async fn resolve(app: &App, request: &Resolve) -> Result<Resolved, Error> {
     outsider::check(app).await?;
-    one_line("--by", &word.by, NAME_LENGTH_MAX)?;
-    text("--why", &word.why, WHY_LENGTH_MAX)?;
+    one_line("--by", &request.by, NAME_LENGTH_MAX)?;
+    text("--why", &request.why, WHY_LENGTH_MAX)?;
     let queries = app.queries()?;
-    let filter = EffectFilter { key: Some(word.key.clone()), ..EffectFilter::default() };
+    let filter = EffectFilter { key: Some(request.key.clone()), ..EffectFilter::default() };
     let Some(effect) = queries.effects(&filter).await?.pop() else {
-        let message = format!("no effect has the key `{}`", word.key);
+        let message = format!("no effect has the key `{}`", request.key);
         return Err(Error::author("unknown_effect", message).help("`escrow effects` lists all"));
     };
     let row = queries.run(effect.run.as_str()).await?;
     match state_now(&*queries, &effect).await? {
         EffectState::Unknown => {}
         EffectState::Intended => return Err(under_way(&effect)),
-        // A run can wait for a word about an effect that failed or broke its contract, when `reconcile` has no answer.
+        // A run can wait for a decision about an effect that failed or broke its contract, when `reconcile` has no answer.
         EffectState::Confirmed | EffectState::Failed if is_asked_about(&*queries, &row, &effect).await? => {}
         state @ (EffectState::Confirmed | EffectState::Failed) => {
             return Err(not_unknown(&*queries, &effect, state).await);
         }
     }
     let run = if row.status.is_terminal() {
-        after_end(app, &row, &effect, word).await?;
+        Box::pin(after_end(app, &row, &effect, request)).await?;
         None
     } else {
-        tell(app, &row, &effect, word).await?
+        tell(app, &row, &effect, request).await?
     };
     let effect = queries.effects(&filter).await?.pop().unwrap_or(effect);
     Ok(Resolved { effect, run })
@@ -109,9 +109,8 @@ async fn is_asked_about(queries: &dyn Queries, row: &RunRow, effect: &EffectRow)
 }
 
 /// One more entry in the journal of a run that has ended.
-async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) -> Result<(), Error> {
-    let journal = app.journal()?;
-    let TakenOver { lease, mut run, .. } = take_over(app, row).await?;
+async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, request: &Resolve) -> Result<(), Error> {
+    let taken = take_over(app, row).await?;
     // Another person may have settled it before this process took the run over.
     let filter = EffectFilter { key: Some(effect.key.clone()), ..EffectFilter::default() };
     let queries = app.queries()?;
@@ -119,33 +118,25 @@ async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) 
     match now {
         Ok(Some(EffectRow { state: EffectState::Unknown | EffectState::Intended, .. })) => {}
         other => {
-            journal.release(&lease).await?;
+            app.journal()?.release(&taken.lease).await?;
             let settled = other?.unwrap_or_else(|| effect.clone());
             return Err(not_unknown(&*queries, &settled, settled.state).await);
         }
     }
-    let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
-    let (mut by, mut why) = (word.by.trim().to_owned(), word.why.trim().to_owned());
-    secrets.redactor().text(&mut by);
-    secrets.redactor().text(&mut why);
-    let expected_seq = run.entries();
-    let (check, scope, key) = (effect.check.clone(), effect.scope.clone(), effect.key.clone());
-    let resolution = EffectResolution { check, scope, key, state: word.state, by, why };
-    let committed = match run.resolve_effect(now_ms(), resolution) {
-        Some(turn) => {
-            let entries = &turn.entries;
-            let durability = Durability::Full;
-            let commit = Commit { lease: &lease, expected_seq, entries, delivered: &[], durability };
-            Some(journal.commit(commit).await)
+    let committed = commit_after_end(app, taken, |run, redactor| {
+        // A key is compared: with stars in it, the entry would be about another effect.
+        if redactor.finds(effect.key.as_bytes()) {
+            return Err(inseparable(&Inseparable));
         }
-        None => None,
-    };
-    journal.release(&lease).await?;
-    match committed.transpose()? {
-        Some(Committed::Done { .. } | Committed::AlreadyDone { .. }) => Ok(()),
-        Some(Committed::Fenced | Committed::DecidedInTime | Committed::Taken(_) | Committed::Conflict(_))
-        | None => Err(Error::person("fenced", format!("another process has taken over run `{}`", row.id))),
-    }
+        let (mut by, mut why) = (request.by.trim().to_owned(), request.why.trim().to_owned());
+        redactor.text(&mut by);
+        redactor.text(&mut why);
+        let (check, scope, key) = (effect.check.clone(), effect.scope.clone(), effect.key.clone());
+        let resolution = EffectResolution { check, scope, key, settled_as: request.settled_as, by, why };
+        let fenced = || Error::person("fenced", format!("another process has taken over run `{}`", row.id));
+        run.resolve_effect(now_ms(), resolution).ok_or_else(fenced)
+    });
+    committed.await.map(drop)
 }
 
 /// A message to a run that has not ended.
@@ -153,18 +144,14 @@ async fn tell(
     app: &App,
     row: &RunRow,
     effect: &EffectRow,
-    word: &Resolve,
+    request: &Resolve,
 ) -> Result<Option<Box<Run>>, Error> {
-    let assumption = match word.state {
-        EffectState::Failed => Assumption::Failed,
-        EffectState::Confirmed | EffectState::Intended | EffectState::Unknown => Assumption::Done,
-    };
     let message = Message::Assume {
         check: effect.check.clone(),
         scope: effect.scope.clone(),
-        assumption,
-        by: Some(word.by.trim().to_owned()),
-        why: Some(word.why.trim().to_owned()),
+        assumption: request.settled_as.into(),
+        by: Some(request.by.trim().to_owned()),
+        why: Some(request.why.trim().to_owned()),
     };
     record_assumptions(app, row, &[message]).await?;
     if driver_of(app, row).await?.is_some() {

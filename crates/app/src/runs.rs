@@ -1,6 +1,7 @@
 //! Use cases about runs. Those that drive a run need a tokio runtime around them; see [`crate::driver`].
 
 mod abandoned;
+mod after_end;
 mod arbiter;
 mod cancel;
 mod drive;
@@ -26,8 +27,9 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
-pub(crate) use drive::{HeldRun, as_at_start};
-pub(crate) use resume::{HELD, Purpose, TakenOver, drive_around, driver_of, not_resumable, take_over};
+pub(crate) use after_end::commit_after_end;
+pub(crate) use drive::{HeldRun, as_at_start, inseparable};
+pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable, take_over};
 pub(crate) use start::{begin_error, cores, create_canonical};
 
 use crate::app::App;
@@ -52,7 +54,11 @@ pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
 
 /// The state of a run whose journal was read.
 pub fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
-    Run::replay(entries).map_err(|error| unreplayable(&row.id, &error))
+    rebuilt_by_id(&row.id, entries)
+}
+
+fn rebuilt_by_id(id: &RunId, entries: &[Entry]) -> Result<Run, Error> {
+    Run::replay(entries).map_err(|error| unreplayable(id, &error))
 }
 
 /// The state of the run with exactly this id, rebuilt from its journal.

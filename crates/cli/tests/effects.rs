@@ -269,6 +269,22 @@ fn a_person_settles_an_effect_after_its_run_has_ended() {
 }
 
 #[test]
+fn a_secret_that_a_command_prints_is_not_kept_in_the_reason_for_a_resolution() {
+    let desk = Desk::new();
+    let playbook = "secrets: {TOKEN: {command: [cat, token]}}\nchecks: {x: {type: command, secrets: [TOKEN], criticality: external, exec: 'kill -9 $$'}}";
+    desk.write("token", "hunter2-hunter2-hunter2");
+    let (code, document) = desk.run(playbook);
+    assert_eq!((code, &document["checks"]["x"]["status"]), (Some(4), &json!("unknown")), "{document}");
+    desk.escrow(&["cancel", "last"]);
+    let key = effects(&desk, &[])[0]["key"].as_str().expect("a key").to_owned();
+    let why = "hunter2-hunter2-hunter2 had expired";
+    let resolved = desk.escrow(&["effects", "resolve", &key, "failed", "--by", "ada", "--why", why]);
+    assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
+    let told = desk.escrow(&["explain", "last", "x"]).stdout;
+    assert!(told.contains("*** had expired") && !told.contains("hunter2"), "{told}");
+}
+
+#[test]
 fn a_check_whose_effect_was_resolved_after_the_end_is_what_the_person_said() {
     const DIES: &str = "checks: {x: {type: command, criticality: external, exec: 'kill -9 $$'}}";
     for (word, status, says) in

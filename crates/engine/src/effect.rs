@@ -13,8 +13,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, EffectIntent, EffectState, Ending, Event, Millis, ProviderName, Request,
-    RunId, ScopePath, ScopeStep, hex,
+    Answer, Assumption, CheckIndex, Criticality, EffectIntent, EffectState, Ending, Event, Millis,
+    ProviderName, Request, RunId, ScopePath, ScopeStep, hex,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -142,14 +142,40 @@ impl Deciding<'_> {
     }
 }
 
+/// How a person settles an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettledAs {
+    /// It happened.
+    Done,
+    /// It did not happen.
+    Failed,
+}
+
+impl From<SettledAs> for EffectState {
+    fn from(settled_as: SettledAs) -> EffectState {
+        match settled_as {
+            SettledAs::Done => EffectState::Confirmed,
+            SettledAs::Failed => EffectState::Failed,
+        }
+    }
+}
+
+impl From<SettledAs> for Assumption {
+    fn from(settled_as: SettledAs) -> Assumption {
+        match settled_as {
+            SettledAs::Done => Assumption::Done,
+            SettledAs::Failed => Assumption::Failed,
+        }
+    }
+}
+
 /// What a person says about an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectResolution {
     pub check: String,
     pub scope: ScopePath,
     pub key: String,
-    /// `Confirmed` or `Failed`.
-    pub state: EffectState,
+    pub settled_as: SettledAs,
     pub by: String,
     pub why: String,
 }
@@ -426,12 +452,13 @@ impl Run {
     /// What a person says about an effect of a run that has ended. `None` when the run has no such effect, or has not
     /// ended.
     pub fn resolve_effect(&mut self, at: Millis, resolution: EffectResolution) -> Option<Turn> {
-        let EffectResolution { check, scope, key, state, by, why } = resolution;
+        let EffectResolution { check, scope, key, settled_as, by, why } = resolution;
         self.graph.find(&check)?;
         if !self.state.status.is_terminal() {
             return None;
         }
         let mut deciding = Deciding::new(self, at);
+        let state = settled_as.into();
         deciding.record(Event::EffectResolved { check, scope, key, state, by, why });
         Some(deciding.into_turn())
     }

@@ -64,7 +64,7 @@ pub use ai::{HarnessTotals, NESTED_TOTALS};
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use approved_playbook::approved_playbook;
-pub use effect::EffectResolution;
+pub use effect::{EffectResolution, SettledAs};
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};
 pub use ledger::{AwaitedEffect, LedgerNews, OpenEffect};

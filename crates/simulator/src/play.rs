@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{AwaitedEffect, EffectResolution, OpenWait, Run};
+use escrow_engine::{AwaitedEffect, EffectResolution, OpenWait, Run, SettledAs};
 use escrow_model::{EffectState, Entry, Message, RunId, RunStatus, WaitKind};
 use escrow_runtime::{Beginning, DriveError, Redactor};
 use escrow_store::{
@@ -533,13 +533,13 @@ impl<'a> Play<'a> {
                 continue;
             };
             self.ledger.held_by(&effect.run, lease.token());
-            let state = if self.people.chance(50) { EffectState::Confirmed } else { EffectState::Failed };
+            let settled_as = if self.people.chance(50) { SettledAs::Done } else { SettledAs::Failed };
             let expected_seq = owner.entries();
             let resolution = EffectResolution {
                 check: effect.check,
                 scope: effect.scope,
                 key,
-                state,
+                settled_as,
                 by: "person".into(),
                 why: "by chance".into(),
             };

@@ -170,7 +170,7 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
 }
 
 /// A secret that cannot be taken out of an entry without changing its meaning.
-pub(super) fn inseparable(error: &Inseparable) -> Error {
+pub(crate) fn inseparable(error: &Inseparable) -> Error {
     Error::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
 }
 

@@ -1,6 +1,6 @@
-//! `escrow effects`: what external checks did to the world, and a person's word about an unknown effect.
+//! `escrow effects`: what external checks did to the world, and how a person settles an unknown effect.
 
-use escrow_app::effects::{self, EffectQuery, Resolve, Resolved};
+use escrow_app::effects::{self, EffectQuery, Resolve, Resolved, SettledAs};
 use escrow_app::{App, Error, documents};
 use escrow_model::{EffectState, rfc3339};
 use escrow_store::EffectRow;
@@ -66,15 +66,15 @@ async fn resolve(arguments: &ResolveArguments, app: &App, ui: &Ui) -> Result<Exi
     session::stop_on_signals(app);
     let resolve = Resolve {
         key: arguments.key.clone(),
-        state: match arguments.word {
-            EffectWord::Done => EffectState::Confirmed,
-            EffectWord::Failed => EffectState::Failed,
+        settled_as: match arguments.word {
+            EffectWord::Done => SettledAs::Done,
+            EffectWord::Failed => SettledAs::Failed,
         },
         by: arguments.by.clone(),
         why: arguments.why.clone(),
     };
     let Resolved { effect, run } = effects::resolve(app, &resolve).await?;
-    ui.say(&format!("{} is {}", printable(&effect.key), resolve.state.as_str()));
+    ui.say(&format!("{} is {}", printable(&effect.key), EffectState::from(resolve.settled_as).as_str()));
     if let Some(run) = run.filter(|run| !run.status().is_terminal()) {
         ui.say(&format!("run {} is {}", run.options().run, run.status().as_str()));
     }
