@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use escrow_app::timeline::{CaseResult, RunCases};
-use escrow_model::{RunStatus, Severity, rfc3339};
+use escrow_model::{IssueCode, Problem, RunStatus, Severity, rfc3339};
 use escrow_playbook::check_lines;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
             };
             results.push(json!({
                 "ruleId": issue.code,
-                "ruleIndex": rules.index(&issue.code.text(), &case.check),
+                "ruleIndex": rules.index(Rule::Issue(&issue.code)),
                 "level": level,
                 "message": { "text": format!("{}: {}", case.label(), issue.message) },
                 "locations": location(line, &case.label()),
@@ -38,11 +38,11 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
         }
     }
     for missing in &report.missing {
-        let rule = format!("artifact/{}", missing.problem.as_str());
+        let rule = Rule::Missing(missing.problem);
         let message = format!("artifact `{}` ({}) was promised and not delivered", missing.id, missing.path);
         results.push(json!({
-            "ruleId": rule,
-            "ruleIndex": rules.index(&rule, ""),
+            "ruleId": rule.id(),
+            "ruleIndex": rules.index(rule),
             "level": if missing.required { "error" } else { "warning" },
             "message": { "text": message },
             "locations": location(1, &missing.id),
@@ -107,46 +107,76 @@ struct Rules {
 }
 
 impl Rules {
-    fn index(&mut self, id: &str, check: &str) -> usize {
-        if let Some(place) = self.places.get(id) {
+    fn index(&mut self, rule: Rule<'_>) -> usize {
+        let id = rule.id();
+        if let Some(place) = self.places.get(&id) {
             return *place;
         }
         let place = self.list.len();
-        self.places.insert(id.to_owned(), place);
-        let text = describe(id, check);
+        let text = rule.description();
         self.list.push(json!({
             "id": id,
             "shortDescription": { "text": text },
             "fullDescription": { "text": text },
             "defaultConfiguration": { "level": "error" },
         }));
+        self.places.insert(id, place);
         place
     }
 }
 
-fn describe(id: &str, check: &str) -> String {
-    match id {
-        "contract/schema_validation_failed" => "The output does not match `schema`".into(),
-        "contract/guarantee_failed" => "A `guarantee` does not hold for the output".into(),
-        "contract/assume_failed" => "An `assume` does not hold, and `assume_mode` is `fail`".into(),
-        "contract/rule_failed" => "The output violates a rule of the check".into(),
-        "contract/outcome_invalid" => "The output is not a valid outcome of the declared kind".into(),
-        "contract/output_truncated" => "A contract reads output that was too long to be kept whole".into(),
-        "system/expression_error" => "An expression could not be evaluated".into(),
-        "system/template_error" => "A template could not be rendered".into(),
-        "system/redacted_value" => "A value that was to reach the world holds a redacted secret".into(),
-        "routing/loop_budget_exceeded" => "Routing exceeded its loop budget".into(),
-        "forEach/not_an_array" => "The output of a `forEach` check is not an array".into(),
-        id if !check.is_empty() && id == format!("{check}_fail_if") => {
-            format!("The result of `{check}` counts as failure by its `fail_if`")
+/// What a result is an instance of.
+#[derive(Clone, Copy)]
+enum Rule<'a> {
+    Issue(&'a IssueCode),
+    /// An artifact that the run promised and did not deliver.
+    Missing(Problem),
+}
+
+impl Rule<'_> {
+    fn id(self) -> String {
+        match self {
+            Rule::Issue(code) => code.text().into_owned(),
+            Rule::Missing(problem) => format!("artifact/{}", problem.as_str()),
         }
-        id if id.starts_with("artifact/") => "A promised artifact was not delivered".into(),
-        id => match id.split_once('/') {
-            Some((provider, fault)) => {
-                format!("The provider `{provider}` failed: {}", fault.replace('_', " "))
-            }
-            None => format!("An issue of the kind `{id}`"),
-        },
+    }
+
+    fn description(self) -> String {
+        let text = match self {
+            Rule::Missing(_) => "A promised artifact was not delivered",
+            Rule::Issue(code) => match code {
+                IssueCode::SchemaValidationFailed => "The output does not match `schema`",
+                IssueCode::RuleFailed => "The output violates a rule of the check",
+                IssueCode::GuaranteeFailed => "A `guarantee` does not hold for the output",
+                IssueCode::AssumeFailed => "An `assume` does not hold, and `assume_mode` is `fail`",
+                IssueCode::ArtifactMissing => "An artifact that the check promised was not delivered",
+                IssueCode::OutcomeInvalid => "The output is not a valid outcome of the declared kind",
+                IssueCode::ExpressionError => "An expression could not be evaluated",
+                IssueCode::TemplateError => "A template could not be rendered",
+                IssueCode::RedactedValue => "A value that was to reach the world holds a redacted secret",
+                IssueCode::OutputTruncated => "A contract reads output that was too long to be kept whole",
+                IssueCode::NoAnswer => "The provider gave no answer",
+                IssueCode::NotAnArray => "The output of a `forEach` check is not an array",
+                IssueCode::TooManyItems => "The output of a `forEach` check has too many items",
+                IssueCode::ApprovalDenied => "A person denied the approval of the check",
+                IssueCode::EffectAssumedFailed => "A person said that the effect did not happen",
+                IssueCode::EffectReconciledFailed => "`reconcile` found that the effect did not happen",
+                IssueCode::EffectKeyConflict => "The `effect_key` belongs to an effect with another request",
+                IssueCode::EffectOutputLost => {
+                    "The effect happened, and the output that a contract reads is lost"
+                }
+                IssueCode::UnknownTarget => "Routing names a target that does not exist",
+                IssueCode::LoopBudgetExceeded => "Routing exceeded its loop budget",
+                IssueCode::FailIf { check } => {
+                    return format!("The result of `{check}` counts as failure by its `fail_if`");
+                }
+                IssueCode::Fault { provider, fault } => {
+                    let fault = fault.as_str().replace('_', " ");
+                    return format!("The provider `{provider}` failed: {fault}");
+                }
+            },
+        };
+        text.to_owned()
     }
 }
 
@@ -170,6 +200,16 @@ fn uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_faults_are_described_as_failures_of_a_provider() {
+        for code in IssueCode::fixed() {
+            let text = Rule::Issue(&code).description();
+            assert!(!text.contains("failed: "), "{code}: {text}");
+        }
+        let fault = IssueCode::parse("command/exit_code").expect("a fault");
+        assert_eq!(Rule::Issue(&fault).description(), "The provider `command` failed: exit code");
+    }
 
     #[test]
     fn paths_become_references() {
