@@ -61,6 +61,32 @@ fn a_changed_row_that_people_look_at_is_found() {
 }
 
 #[test]
+fn a_changed_effect_is_found_also_where_runs_share_its_key() {
+    let playbook = "
+checks:
+  own: {type: command, criticality: external, assume: 'true', guarantee: 'true', exec: echo own}
+  shared: {type: command, effect_key: publish-1, criticality: external, assume: 'true', guarantee: 'true', exec: echo shared}
+";
+    for sql in [
+        "UPDATE effects SET state = 'failed' WHERE generation IS NOT NULL AND run = 'RUN'",
+        "DELETE FROM effects WHERE generation IS NOT NULL AND run = 'RUN'",
+        "UPDATE effects SET output = '\"forged\"' WHERE key = 'publish-1'",
+        "DELETE FROM effects WHERE key = 'publish-1'",
+        "INSERT INTO effects SELECT 'publish-2', run, name, scope, steps, generation, state, attempts, intended_at,
+            answered_at, request_digest, output FROM effects WHERE key = 'publish-1'",
+    ] {
+        let desk = Desk::new();
+        let runs: Vec<String> = (0..2)
+            .map(|_| desk.run(playbook).1["run"]["id"].as_str().expect("an id").to_owned())
+            .collect();
+        assert_eq!(desk.escrow(&["verify", &runs[0]]).code, Some(0));
+        assert_eq!(desk.escrow(&["verify", &runs[1]]).code, Some(0));
+        tamper(&desk, &sql.replace("RUN", &runs[0]));
+        refused(&desk.escrow(&["verify", &runs[0]]), "the table `effects`");
+    }
+}
+
+#[test]
 fn a_changed_end_of_the_ledger_of_receipts_is_found() {
     for sql in [
         "DELETE FROM receipt_head",

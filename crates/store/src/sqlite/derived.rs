@@ -4,7 +4,7 @@
 
 use escrow_model::RunId;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use crate::sqlite::backup::copy_pages;
 use crate::sqlite::schema;
@@ -33,6 +33,9 @@ const ROWS_OF_RUN: &[RowsOfRun] = &[
     RowsOfRun { table: "chain_runs", condition: "id = ?1", shared: &[] },
 ];
 
+/// Searching the journals for more keys than this costs more than deriving from all of them.
+const KEYS_SEARCHED_MAX: usize = 20;
+
 /// Every table, derived from all journals. They must be intact.
 pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Trouble> {
     let mut again = Connection::open("")?;
@@ -48,28 +51,94 @@ pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Tr
 
 /// The rows of one run, derived from its journal alone. It must be intact.
 pub(crate) fn differences_of(connection: &Connection, run: &RunId) -> Result<Vec<StateBreak>, Trouble> {
-    let mut again = Connection::open("")?;
-    schema::migrate(&mut again)?;
-    let name = run.as_str();
-    let one = "SELECT id FROM journals WHERE run = ?1";
-    copy(connection, &again, "journals", "run = ?1", name)?;
-    copy(connection, &again, "entries", &format!("journal = ({one})"), name)?;
-    copy(connection, &again, "added_outcomes", "run = ?1", name)?;
+    let again = derived_from(connection, "run = ?1", &[run.as_str()])?;
+    copy(connection, &again, "added_outcomes", "run = ?1", &[run.as_str()])?;
     tables::rebuild(&again)?;
     let mut breaks = Vec::new();
     for RowsOfRun { table, condition, shared } in ROWS_OF_RUN {
         breaks.extend(compare(connection, &again, table, condition, shared, Some(run))?);
     }
+    breaks.extend(effects_of(connection, &again, run)?);
     Ok(breaks)
 }
 
-fn copy(from: &Connection, to: &Connection, table: &str, condition: &str, run: &str) -> Result<(), Trouble> {
+/// The effects that a run attempted, or is recorded to have attempted.
+///
+/// `effect_key` is shared with other runs, so those rows are derived from every journal that has one of the keys.
+fn effects_of(
+    connection: &Connection,
+    again: &Connection,
+    run: &RunId,
+) -> Result<Option<StateBreak>, Trouble> {
+    let own = "run = ?1 AND generation IS NOT NULL";
+    let difference = compare(connection, again, "effects", own, &[], Some(run))?;
+    if difference.is_some() {
+        return Ok(difference);
+    }
+    let mut keys: Vec<String> = Vec::new();
+    for database in [connection, again] {
+        let mut select =
+            database.prepare("SELECT key FROM effects WHERE run = ?1 AND generation IS NULL ORDER BY key")?;
+        for key in select.query_map([run.as_str()], |row| row.get(0))? {
+            keys.push(key?);
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    // The key as it stands in the bytes of an entry.
+    let quoted: Vec<String> =
+        keys.iter().map(|key| serde_json::Value::from(key.as_str()).to_string()).collect();
+    let sought = if keys.len() <= KEYS_SEARCHED_MAX { &quoted[..] } else { &[] };
+    let mentions: Vec<String> =
+        (1..=sought.len()).map(|place| format!("instr(bytes, CAST(?{place} AS BLOB)) > 0")).collect();
+    let condition = if mentions.is_empty() {
+        "true".to_owned()
+    } else {
+        format!("id IN (SELECT journal FROM entries WHERE {})", mentions.join(" OR "))
+    };
+    let sought: Vec<&str> = sought.iter().map(String::as_str).collect();
+    let shared = derived_from(connection, &condition, &sought)?;
+    tables::rebuild(&shared)?;
+    for key in &keys {
+        if row_of(connection, key)? != row_of(&shared, key)? {
+            return Ok(Some(StateBreak::Table { table: "effects", row: key.clone() }));
+        }
+    }
+    Ok(None)
+}
+
+fn row_of(connection: &Connection, key: &str) -> Result<Option<Vec<Value>>, Trouble> {
+    let mut select = connection.prepare_cached("SELECT * FROM effects WHERE key = ?1")?;
+    let count = select.column_count();
+    Ok(select.query_row([key], |row| values(row, count)).optional()?)
+}
+
+/// A database with the journals that fulfil a condition; its tables are not derived yet.
+fn derived_from(connection: &Connection, condition: &str, given: &[&str]) -> Result<Connection, Trouble> {
+    let mut again = Connection::open("")?;
+    schema::migrate(&mut again)?;
+    copy(connection, &again, "journals", condition, given)?;
+    let entries = format!("journal IN (SELECT id FROM journals WHERE {condition})");
+    copy(connection, &again, "entries", &entries, given)?;
+    Ok(again)
+}
+
+fn copy(
+    from: &Connection,
+    to: &Connection,
+    table: &str,
+    condition: &str,
+    given: &[&str],
+) -> Result<(), Trouble> {
     let columns = columns(from, table, &[])?;
     let places = vec!["?"; columns.len()].join(", ");
     let columns = columns.join(", ");
     let mut insert = to.prepare(&format!("INSERT INTO {table} ({columns}) VALUES ({places})"))?;
     let mut select = from.prepare(&format!("SELECT {columns} FROM {table} WHERE {condition}"))?;
-    let mut rows = select.query([run])?;
+    let mut rows = select.query(params_from_iter(given))?;
     while let Some(row) = rows.next()? {
         let values = (0..insert.parameter_count()).map(|column| row.get::<_, Value>(column));
         insert.execute(params_from_iter(values.collect::<rusqlite::Result<Vec<_>>>()?))?;
@@ -133,12 +202,13 @@ mod tests {
     use super::*;
 
     /// Rows that speak for several runs: only a comparison of everything covers them.
-    const OF_SEVERAL_RUNS: &[&str] = &["invocations", "effects"];
+    const OF_SEVERAL_RUNS: &[&str] = &["invocations"];
 
     #[test]
     fn every_derived_table_is_compared() {
         for table in TABLES {
             let of_run = ROWS_OF_RUN.iter().any(|rows| rows.table == table.name);
+            let of_run = of_run || table.name == "effects";
             assert!(of_run || OF_SEVERAL_RUNS.contains(&table.name), "`{}` is not compared", table.name);
         }
     }
