@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use escrow_engine::Run;
-use escrow_model::ProducedArtifact;
-use escrow_runtime::inspection::{OpenedFile, PathPattern, open_beneath};
+use escrow_model::{
+    ExpectedArtifact, InspectedArtifact, MissingArtifact, ProducedArtifact, UnexpectedArtifact,
+};
+use escrow_runtime::inspection::{Depth, OpenedFile, PathPattern, inspect, open_beneath};
 
 use crate::app::App;
 use crate::error::Error;
@@ -30,6 +32,115 @@ pub fn open(directory: &Path, path: &str) -> Result<OpenedFile, Error> {
         Ok(None) => Err(Error::world("gone", format!("`{}` no longer exists", place()))),
         Err(problem) => Err(Error::world("unreadable", format!("`{}`: {problem}", place()))),
     }
+}
+
+/// What became of a file since it was verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinceVerified {
+    Unchanged,
+    Changed,
+    Gone,
+    /// There, with its size, and larger than what the caller wanted to have read.
+    NotCompared,
+}
+
+impl SinceVerified {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SinceVerified::Unchanged => "unchanged",
+            SinceVerified::Changed => "changed",
+            SinceVerified::Gone => "gone",
+            SinceVerified::NotCompared => "not_compared",
+        }
+    }
+}
+
+/// Looks at a delivered file as it is now. Takes what it reads from `bytes_left`.
+pub fn since_verified(directory: &Path, file: &ProducedArtifact, bytes_left: &mut u64) -> SinceVerified {
+    let Ok(mut opened) = open(directory, &file.path) else { return SinceVerified::Gone };
+    match opened.size() {
+        Ok(size) if size != file.size => return SinceVerified::Changed,
+        Ok(size) if size > *bytes_left => return SinceVerified::NotCompared,
+        Ok(size) => *bytes_left -= size,
+        Err(_) => return SinceVerified::Changed,
+    }
+    match opened.copy(&mut io::sink()) {
+        Ok((_, digest)) if digest == file.sha256 => SinceVerified::Unchanged,
+        Ok(_) | Err(_) => SinceVerified::Changed,
+    }
+}
+
+/// One artifact that the playbook promises, beside what was observed of it.
+#[derive(Debug)]
+pub struct PromisedArtifact {
+    pub expected: ExpectedArtifact,
+    pub observed: Observed,
+}
+
+#[derive(Debug)]
+pub enum Observed {
+    Delivered(Vec<ProducedArtifact>),
+    Missing(MissingArtifact),
+    /// Its `if` does not hold.
+    NotExpected(UnexpectedArtifact),
+    /// Its check did not run, so it was not owed.
+    NotOwed,
+    /// The run has not ended. What lies there by now may still change.
+    Pending(InspectedArtifact),
+}
+
+impl PromisedArtifact {
+    /// Whether the run fails without it.
+    pub fn is_owed(&self) -> bool {
+        match self.observed {
+            Observed::Delivered(_) | Observed::Missing(_) | Observed::Pending(_) => self.expected.required,
+            Observed::NotExpected(_) | Observed::NotOwed => false,
+        }
+    }
+}
+
+/// Every artifact that the playbook promises. Those of a check with items are listed by item once the run has ended.
+pub fn promised(run: &Run, directory: &Path) -> Vec<PromisedArtifact> {
+    let written = &run.plan_of().artifacts.expected;
+    let Some(delivery) = run.delivery() else {
+        let plan = run.plan_of();
+        // Which items there will be is not known yet.
+        let depth = |one: &ExpectedArtifact| {
+            let check = one.check.as_deref().and_then(|check| plan.find(check));
+            check.map_or(0, |check| plan.check(check).fan.len())
+        };
+        let anywhere: Vec<ExpectedArtifact> =
+            written.iter().map(|one| one.in_any_scope(depth(one))).collect();
+        let place = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let seen = inspect(&place, &anywhere, Depth::Identity);
+        let pending = |(expected, seen): (&ExpectedArtifact, InspectedArtifact)| PromisedArtifact {
+            expected: expected.clone(),
+            observed: Observed::Pending(seen),
+        };
+        return written.iter().zip(seen).map(pending).collect();
+    };
+    let observed = |expected: &ExpectedArtifact| {
+        if let Some(missing) = delivery.missing(&expected.id) {
+            return Observed::Missing(missing.clone());
+        }
+        if let Some(one) = delivery.not_expected.iter().find(|one| one.id == expected.id) {
+            return Observed::NotExpected(one.clone());
+        }
+        let files = delivery.produced.iter().filter(|file| file.id == expected.id);
+        Observed::Delivered(files.cloned().collect())
+    };
+    let owed = run.expected_artifacts();
+    let mut all = Vec::new();
+    for expected in written {
+        let before = all.len();
+        for one in owed.iter().filter(|one| expected.covers(&one.id)) {
+            all.push(PromisedArtifact { expected: one.clone(), observed: observed(one) });
+        }
+        if all.len() == before {
+            all.push(PromisedArtifact { expected: expected.clone(), observed: Observed::NotOwed });
+        }
+    }
+    all
 }
 
 /// Whether a file that changed since it was verified is fetched all the same.
@@ -95,6 +206,11 @@ fn open_verified(
 }
 
 impl FetchedArtifact {
+    /// Whether these are other bytes than those that were verified.
+    pub fn has_changed(&self) -> bool {
+        self.sha256 != self.artifact.sha256
+    }
+
     pub fn copy_to(&mut self, to: &mut impl Write) -> Result<(), Error> {
         let copied = self.file.copy(to);
         let copied = copied.map_err(|error| Error::world("unwritable", format!("cannot write: {error}")))?;

@@ -6,4 +6,4 @@ mod text;
 
 pub(crate) use frame::{Frame, Nav, bare, failed, whole};
 pub(crate) use marks::{Mark, icon, icon_small, status};
-pub(crate) use text::{anchor, clipped, code, duration, id_short, line, ticked, when};
+pub(crate) use text::{anchor, clipped, code, duration, id_short, line, ticked, ticked_whole, when};

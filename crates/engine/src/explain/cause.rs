@@ -2,8 +2,8 @@
 
 use escrow_expr::Scope;
 use escrow_model::{
-    Assumption, CheckIndex, Ending, Event, Expression, IssueCode, Message, ReasonCode, ScopePath, SkipReason,
-    Verdict, WaitKind,
+    Assumption, CheckIndex, Ending, Event, Expression, IssueCode, Message, MissingArtifact, ReasonCode,
+    ScopePath, SkipReason, Verdict, WaitKind,
 };
 
 use super::{Cause, Evaluation, JournalReader, decisive, resolution_in_words};
@@ -248,13 +248,8 @@ impl JournalReader<'_> {
                 format!("`{check}{scope}` routed to `{to}` once more than the loop budget of {limit} allows")
             }
             Event::ArtifactsVerified { delivery } => {
-                let missing: Vec<String> = delivery
-                    .missing_required
-                    .iter()
-                    .map(|one| {
-                        format!("`{}` ({}) is {}", one.id, one.path, one.problem.as_str().replace('_', " "))
-                    })
-                    .collect();
+                let missing: Vec<String> =
+                    delivery.missing_required.iter().map(MissingArtifact::in_words).collect();
                 format!("required artifacts are missing: {}", missing.join(", "))
             }
             Event::MessageDelivered { message: Message::Cancel { successor: Some(other), .. }, .. } => {

@@ -1,7 +1,9 @@
 //! What would have to be otherwise for a decision to be another one.
 
 use escrow_expr::{Explanation, Part};
-use escrow_model::{DeliveryStatus, Event, FaultCode, Issue, IssueCode, SkipReason};
+use escrow_model::{
+    DeliveryStatus, Event, FaultCode, Issue, IssueCode, MissingArtifact, Problem, SkipReason,
+};
 
 use super::decisive;
 use super::{Cause, JournalReader};
@@ -51,9 +53,7 @@ impl JournalReader<'_> {
                 all.extend(decisive(issues).and_then(|issue| of_issue(check, issue)));
             }
             Event::ArtifactsVerified { delivery } if delivery.status == DeliveryStatus::Failed => {
-                all.extend(delivery.missing_required.iter().map(|missing| {
-                    format!("`{}` would have to be delivered as `{}`", missing.id, missing.path)
-                }));
+                all.extend(delivery.missing_required.iter().map(of_artifact));
             }
             Event::LoopBudgetExceeded { .. } => {
                 all.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
@@ -79,6 +79,22 @@ impl JournalReader<'_> {
         }
         format!("{} would have to route to `{check}`", sources.join(" or "))
     }
+}
+
+/// What the file, or the files, would have to be. What was found instead follows.
+fn of_artifact(missing: &MissingArtifact) -> String {
+    let MissingArtifact { id, path, detail, .. } = missing;
+    let wish = match missing.problem {
+        Problem::Absent => format!("`{id}` would have to be delivered as `{path}`"),
+        Problem::Empty => format!("`{id}` (`{path}`) would have to have content"),
+        Problem::Stale => format!("`{id}` (`{path}`) would have to be written by this run"),
+        Problem::TooSmall => format!("`{id}` (`{path}`) would have to be larger"),
+        Problem::WrongType => format!("`{id}` (`{path}`) would have to be of another type"),
+        Problem::Schema => format!("`{id}` (`{path}`) would have to match its schema"),
+        Problem::Outside => format!("`{id}` (`{path}`) would have to be inside of the artifact directory"),
+        Problem::Count => format!("`{id}` (`{path}`) would have to match another number of files"),
+    };
+    if detail.is_empty() { wish } else { format!("{wish}: {detail}") }
 }
 
 /// For what no expression decided.

@@ -32,6 +32,10 @@ pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, 
 }
 
 impl OpenedFile {
+    pub fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
     /// All of it, unless it is longer.
     pub fn read_at_most(&mut self, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
         self.0.rewind()?;

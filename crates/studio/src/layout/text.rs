@@ -7,6 +7,11 @@ use maud::{Markup, html};
 /// A sentence in which backticks mark code. What would reorder the text is shown as an escape.
 pub(crate) fn ticked(sentence: &str) -> Markup {
     let sentence: String = sentence.chars().take(4_000).collect();
+    ticked_whole(&sentence)
+}
+
+/// The same, however long it is: for what a person decides about.
+pub(crate) fn ticked_whole(sentence: &str) -> Markup {
     let pieces: Vec<&str> = sentence.split('`').collect();
     // Without its partner, the last backtick is one.
     let closed = if pieces.len().is_multiple_of(2) { pieces.len() - 1 } else { pieces.len() };

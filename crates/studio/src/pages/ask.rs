@@ -11,7 +11,7 @@ use escrow_model::{ApprovalSubject, ApprovalTerms, Millis, WaitKind, rfc3339};
 use maud::{Markup, html};
 
 use super::csrf;
-use crate::layout::{icon, icon_small, line, ticked, when};
+use crate::layout::{icon, icon_small, line, ticked, ticked_whole, when};
 use crate::view::View;
 
 /// Those of the decided waits whose approval had gone stale, newest first.
@@ -115,13 +115,13 @@ fn stands_on(wait: &WaitRow) -> Markup {
             ul.crit.stands {
                 @for outcome in &subject.outcomes {
                     @let (shape, tone) = match outcome.passed { Some(true) => ("ok", "ok"), Some(false) => ("bad", "bad"), None => ("pend", "skip") };
-                    li { (icon_small(shape, tone)) span { b { (line(&outcome.kind)) " " (line(&outcome.name)) } " " (ticked(&outcome.summary)) " " span.mono.small.dim { (outcome.sha256.get(..12).unwrap_or_default()) } } }
+                    li { (icon_small(shape, tone)) span { b { (line(&outcome.kind)) " " (line(&outcome.name)) } " " (ticked_whole(&outcome.summary)) " " span.mono.small.dim { "sha256 " (outcome.sha256) } } }
                 }
                 @for file in &subject.artifacts {
                     li { (icon_small("file", "ok")) span { b { (line(&file.id)) } " " code { (line(&file.path)) } " " (words::bytes_words(file.size)) ", verified by " code { (line(&file.check)) } } }
                 }
                 @for output in &subject.outputs {
-                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " @match &output.value { Some(value) => { code { (crate::layout::clipped(&value.to_string(), 200)) } }, None => "too large to show" } " " span.mono.small.dim { (output.sha256.get(..12).unwrap_or_default()) } } }
+                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " @match &output.value { Some(value) => { code { (words::visible(&value.to_string())) } }, None => "too large to show" } " " span.mono.small.dim { "sha256 " (output.sha256) } } }
                 }
             }
         }
@@ -162,7 +162,7 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
                 @if wait.choices.is_empty() {
                     label.field { span { "Your answer" } textarea name="text" rows="3" required {} }
                 } @else {
-                    fieldset.choices { legend.label { "Your answer" } @for choice in &wait.choices { label { input type="radio" name="text" value=(choice) required; (line(choice)) } } }
+                    fieldset.choices { legend.label { "Your answer" } @for choice in &wait.choices { label { input type="radio" name="text" value=(choice) required; (words::visible(choice)) } } }
                 }
                 button.btn.primary { "Answer" }
                 (actor)

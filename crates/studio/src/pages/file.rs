@@ -4,9 +4,11 @@
 //! ours; images are recognised by their first bytes; everything else is an attachment. The file is reached through the
 //! artifact store alone, and through no link that leads out of it.
 
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{
+    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+};
 use axum::response::{IntoResponse, Response};
-use escrow_app::artifacts::{FetchedArtifact, IfChanged, fetch};
+use escrow_app::artifacts::{FetchedArtifact, IfChanged, SinceVerified, fetch};
 use escrow_app::{Error, words};
 use maud::{Markup, html};
 
@@ -17,6 +19,9 @@ use crate::view::{View, encoded};
 /// Bytes that the viewer shows and that an attachment may have in memory.
 const SHOWN_MAX: usize = 512 * 1024;
 const BYTES_MAX: u64 = 256 << 20;
+
+/// Tells programs whether the bytes are those that were verified.
+const SINCE_VERIFIED: HeaderName = HeaderName::from_static("escrow-since-verified");
 
 /// Neither scripts nor frames nor requests, whatever the file says.
 const SANDBOX: &str = "sandbox; default-src 'none'; style-src 'none'; frame-ancestors 'none'";
@@ -37,14 +42,19 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
     if view.has("view") {
         return Ok(viewer(&view, &run, &file, &bytes).await?.into_response());
     }
+    let has_changed = file.has_changed();
     let image = image_type(&bytes).filter(|_| view.has("image"));
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(image.unwrap_or("application/octet-stream")));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
+    let since = if has_changed { SinceVerified::Changed } else { SinceVerified::Unchanged };
+    headers.insert(SINCE_VERIFIED, HeaderValue::from_static(since.as_str()));
     if image.is_none() {
         let name = file.artifact.path.rsplit('/').next().unwrap_or("file");
-        let disposition = format!("attachment; filename*=UTF-8''{}", encoded(name));
+        // The file that is saved says it, wherever it goes from here.
+        let name = if has_changed { format!("changed-{name}") } else { name.to_owned() };
+        let disposition = format!("attachment; filename*=UTF-8''{}", encoded(&name));
         headers.insert(
             CONTENT_DISPOSITION,
             HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment")),
@@ -66,7 +76,7 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
 
 async fn viewer(view: &View, run: &str, file: &FetchedArtifact, bytes: &[u8]) -> Result<Markup, Error> {
     let frame = Frame::of(view).await?;
-    let (path, has_changed) = (&file.artifact.path, file.sha256 != file.artifact.sha256);
+    let (path, has_changed) = (&file.artifact.path, file.has_changed());
     let content = html! {
         nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/runs" { "Runs" } } li { a href={ "/runs/" (run) } { span.id { (line(run)) } } } li { a href={ "/runs/" (run) "#artifacts" } { "Artifacts" } } li aria-current="page" { (line(path)) } } }
         div.head {

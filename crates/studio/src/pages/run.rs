@@ -14,6 +14,7 @@ mod why;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
+use escrow_app::artifacts::{PromisedArtifact, SinceVerified};
 use escrow_app::attempted::{Attempts, attempts_of};
 use escrow_app::effects::{self, EffectQuery, EffectRow};
 use escrow_app::explain::{Account, account};
@@ -50,6 +51,9 @@ struct Shown {
     /// Approvals that were given for something else than was asked in the end.
     stale: Vec<WaitRow>,
     account: Option<Account>,
+    promised: Vec<PromisedArtifact>,
+    /// For each of `promised`, what became of its files.
+    now_of_files: Vec<Vec<SinceVerified>>,
     mark: Mark,
     now: Millis,
 }
@@ -83,6 +87,7 @@ impl Shown {
         };
         let mark = Mark::of_run(row.status, is_driven(&*queries, &row).await?);
         let now = now_ms();
+        let (promised, now_of_files) = artifacts::look(&run, view.studio.app.state());
         Ok(Shown {
             row,
             run,
@@ -95,6 +100,8 @@ impl Shown {
             receipts,
             stale,
             account,
+            promised,
+            now_of_files,
             mark,
             now,
         })
@@ -140,7 +147,7 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
 fn content(view: &View, shown: &Shown) -> Markup {
     let row = &shown.row;
     let is_calm = matches!(row.status, RunStatus::Completed);
-    let artifacts = artifacts::section(view, shown);
+    let artifacts = artifacts::section(shown);
     let why = why::section(shown);
     html! {
         nav aria-label="Breadcrumb" { ol.crumbs {

@@ -8,7 +8,7 @@ use escrow_app::words;
 use escrow_model::{ApprovedPlaybook, Request, WaitKind};
 use maud::{Markup, html};
 
-use crate::layout::{line, ticked};
+use crate::layout::{line, ticked_whole};
 
 /// `attempted` is what an unknown effect is about.
 pub(super) fn section(wait: &WaitRow, attempted: Option<&Attempted>) -> Markup {
@@ -27,11 +27,11 @@ pub(super) fn section(wait: &WaitRow, attempted: Option<&Attempted>) -> Markup {
             div.exact {
                 @match request {
                     Some(request) => (asked_of_provider(request)),
-                    None => @for part in wait.prompt.lines() { p.qtext { (ticked(part)) } },
+                    None => @for part in wait.prompt.lines() { p.qtext { (ticked_whole(part)) } },
                 }
                 @if let Some(nested) = nested { (performed_by(nested)) }
                 @if let Some(attempted) = attempted { (known_of(wait, attempted)) }
-                @if request.is_some() { footer { (ticked(&wait.prompt)) } }
+                @if request.is_some() { footer { (ticked_whole(&wait.prompt)) } }
             }
         }
     }

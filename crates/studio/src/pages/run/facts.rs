@@ -1,29 +1,26 @@
 //! The delivery at a glance.
 
 use escrow_app::words::count;
-use escrow_model::{CheckStatus, Delivery, EffectState, Problem};
+use escrow_model::{CheckStatus, DeliveryStatus, EffectState};
 use maud::{Markup, html};
 
-use super::Shown;
+use super::{Shown, artifacts};
 use crate::layout::{icon_small, line};
 
-/// How a delivery stands, in one word.
-pub(super) fn delivered(delivery: &Delivery, required: usize) -> (&'static str, &'static str) {
-    let missing = delivery.missing_required.len();
-    let is_invalid = delivery.missing_required.iter().any(|one| one.problem != Problem::Absent);
-    match missing {
-        0 if !delivery.missing_optional.is_empty() => ("warn", "passed"),
-        0 => ("ok", "passed"),
-        _ if is_invalid => ("bad", "invalid"),
-        _ if missing >= required => ("bad", "missing"),
-        _ => ("bad", "partial"),
+/// The colour of a verdict on a delivery.
+pub(super) fn tone(status: DeliveryStatus) -> &'static str {
+    match status {
+        DeliveryStatus::Passed => "ok",
+        DeliveryStatus::Failed => "bad",
+        DeliveryStatus::Warning => "warn",
+        DeliveryStatus::Skipped => "skip",
     }
 }
 
 pub(super) fn facts(shown: &Shown) -> Markup {
     html! {
         dl.facts data-live="facts" {
-            (artifacts(shown))
+            (delivery(shown))
             (checks(shown))
             (effects(shown))
             (outcomes(shown))
@@ -37,21 +34,28 @@ pub(super) fn facts(shown: &Shown) -> Markup {
     }
 }
 
-fn artifacts(shown: &Shown) -> Markup {
-    let expected = &shown.run.plan_of().artifacts.expected;
-    let required = expected.iter().filter(|one| one.required).count();
+fn delivery(shown: &Shown) -> Markup {
+    let required = shown.promised.iter().filter(|one| one.is_owed()).count();
     html! {
         div {
             dt { "Artifacts" }
             @match shown.run.delivery() {
                 Some(delivery) => {
-                    @let (tone, word) = delivered(delivery, required);
                     @let there = required.saturating_sub(delivery.missing_required.len());
-                    dd class=(tone) { a href="#artifacts" { @if required > 0 { (there) " of " (required) " required" } @else { (count(delivery.produced.len(), "file")) } } }
-                    dd.more { span { (word) } @if !delivery.missing_optional.is_empty() { span { (delivery.missing_optional.len()) " optional absent" } } }
+                    @let lost = shown.promised.iter().zip(&shown.now_of_files).filter(|(one, now)| one.is_owed() && now.iter().any(|now| artifacts::is_lost(*now))).count();
+                    @if shown.promised.is_empty() { dd { "none promised" } }
+                    @else {
+                        dd class=(tone(delivery.status)) { a href="#artifacts" { @if required > 0 { (there) " of " (required) " required" } @else { (count(delivery.produced.len(), "file")) } } }
+                        dd.more {
+                            span { (delivery.status.as_str()) }
+                            @if !delivery.missing_optional.is_empty() { span { (delivery.missing_optional.len()) " optional missing" } }
+                            @if !delivery.not_expected.is_empty() { span { (delivery.not_expected.len()) " not expected" } }
+                            @if lost > 0 { span.warn { (lost) " changed or gone since" } }
+                        }
+                    }
                 }
-                None if expected.is_empty() => { dd { "none promised" } }
-                None => { dd { a href="#artifacts" { (expected.len()) " pending" } } dd.more { span { "verified at the end" } } }
+                None if shown.promised.is_empty() => { dd { "none promised" } }
+                None => { dd { a href="#artifacts" { (shown.promised.len()) " pending" } } dd.more { span { "verified at the end" } } }
             }
         }
     }
