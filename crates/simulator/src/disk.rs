@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use escrow_model::{Entry, Message, RunId};
 use escrow_store::{
-    Commit, Committed, Created, EffectRow, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent,
-    StoreError, StoreErrorKind, StoreFuture,
+    Commit, Committed, Created, EffectRow, Holder, Journal, Lease, LeaseState, MessageId, NewRun,
+    RunConflict, Sent, StoreError, StoreErrorKind, StoreFuture,
 };
 use escrow_testkit::Rng;
 use tokio::sync::Notify;
@@ -311,6 +311,14 @@ impl Journal for Disk {
             self.fail_by_chance("reading the ledger")?;
             block_on(self.backend.effect(key))
         })
+    }
+
+    fn conflict<'a>(
+        &'a self,
+        run: &'a RunId,
+        group: Option<&'a str>,
+    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>> {
+        Box::pin(async move { block_on(self.backend.conflict(run, group)) })
     }
 
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {

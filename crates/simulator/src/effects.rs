@@ -15,6 +15,10 @@ impl Effects {
         self.0.get(key).cloned()
     }
 
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &EffectRow> {
+        self.0.values()
+    }
+
     /// The first effect that these entries intend and another run, or another check of this one, has.
     pub(crate) fn taken(&self, run: &RunId, entries: &[Entry]) -> Option<TakenEffect> {
         entries.iter().find_map(|entry| {

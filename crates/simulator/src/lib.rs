@@ -18,6 +18,7 @@ mod block_on;
 mod case;
 mod chains;
 mod clock;
+mod conflicts;
 mod disk;
 mod effects;
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use escrow_engine::Run;
 use escrow_model::{Entry, Event, Message, Millis, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Decided, DecidedWait, EffectRow, Hash, HeldLease, Holder, Journal, Lease,
-    LeaseState, MessageId, NewRun, NotAccepted, Sent, Store, StoreError, StoreErrorKind, StoreFuture,
-    StoredEntry, Verification, judge_decision, verify_entries, wait_of,
+    Commit, Committed, Contested, Created, Decided, DecidedWait, EffectRow, Hash, HeldLease, Holder, Journal,
+    Lease, LeaseState, MessageId, NewRun, NotAccepted, RunConflict, Sent, Store, StoreError, StoreErrorKind,
+    StoreFuture, StoredEntry, Verification, judge_decision, verify_entries, wait_of,
 };
 
 use crate::clock::Clock;
+use crate::conflicts::Holdings;
 use crate::effects::Effects;
 
 /// How long a lease stands without being renewed, as in the store.
@@ -57,6 +58,7 @@ struct Runs {
     tokens: u64,
     messages: u64,
     effects: Effects,
+    holdings: Holdings,
     /// How often a process has asked for anything.
     calls: u64,
 }
@@ -108,6 +110,9 @@ impl Memory {
         if let Some(taken) = runs.effects.taken(commit.lease.run(), commit.entries) {
             return Ok(Committed::Taken(Box::new(taken)));
         }
+        if let Some(in_the_way) = runs.holdings.in_the_way(commit.lease.run(), commit.entries) {
+            return Ok(Committed::Conflict(runs.conflict(commit.lease.run(), None, in_the_way)?));
+        }
         let journal = runs.run(commit.lease.run())?;
         journal.append(drafts);
         for (sent, delivered) in &mut journal.inbox {
@@ -115,7 +120,7 @@ impl Memory {
         }
         let seq = journal.entries.len() as u64;
         for entry in commit.entries {
-            runs.effects.apply(commit.lease.run(), entry);
+            runs.apply(commit.lease.run(), entry);
         }
         runs.version += 1;
         Ok(Committed::Done { seq })
@@ -126,6 +131,25 @@ impl Runs {
     fn run(&mut self, run: &RunId) -> Result<&mut RunJournal, StoreError> {
         let missing = || StoreError::new(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"));
         self.by_id.get_mut(run).ok_or_else(missing)
+    }
+
+    fn apply(&mut self, run: &RunId, entry: &Entry) {
+        self.effects.apply(run, entry);
+        self.holdings.apply(run, entry);
+    }
+
+    fn entries(&self, run: &RunId) -> Result<Vec<Entry>, StoreError> {
+        let stored = self.by_id.get(run).into_iter().flat_map(|journal| &journal.entries);
+        stored.map(decode).collect()
+    }
+
+    fn conflict(
+        &self,
+        run: &RunId,
+        parent: Option<&RunId>,
+        in_the_way: (Contested, RunId),
+    ) -> Result<Box<RunConflict>, StoreError> {
+        self.holdings.conflict(run, parent, in_the_way, &self.effects, &|run| self.entries(run))
     }
 
     fn take(&mut self, run: &RunId, holder: &Holder, expires_at: Millis) -> Result<Lease, StoreError> {
@@ -188,13 +212,17 @@ impl Memory {
         if runs.by_id.contains_key(new.run) {
             return Ok(Created::AlreadyExists);
         }
+        if let Some(in_the_way) = runs.holdings.in_the_way(new.run, new.entries) {
+            let parent = new.parent.map(Lease::run);
+            return Ok(Created::Conflict(runs.conflict(new.run, parent, in_the_way)?));
+        }
         let mut journal =
             RunJournal { entries: Vec::new(), hash: Hash::origin(new.run), lease: None, inbox: Vec::new() };
         journal.append(drafts(new.entries)?);
         let seq = journal.entries.len() as u64;
         runs.by_id.insert(new.run.clone(), journal);
         for entry in new.entries {
-            runs.effects.apply(new.run, entry);
+            runs.apply(new.run, entry);
         }
         let lease = runs.take(new.run, new.holder, self.clock.now_ms() + LEASE_MS)?;
         Ok(Created::Done { lease, seq })
@@ -321,6 +349,18 @@ impl Journal for Memory {
 
     fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>> {
         Box::pin(async move { Ok(self.runs().effects.find(key)) })
+    }
+
+    fn conflict<'a>(
+        &'a self,
+        run: &'a RunId,
+        group: Option<&'a str>,
+    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>> {
+        Box::pin(async move {
+            let runs = self.runs();
+            let in_the_way = runs.holdings.in_the_way_of_ended(run, group);
+            in_the_way.map(|in_the_way| runs.conflict(run, None, in_the_way)).transpose()
+        })
     }
 
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {

@@ -69,11 +69,9 @@ pub trait Journal: Send + Sync {
     /// The open run that keeps this one, which has ended, from being opened again with this concurrency group.
     fn conflict<'a>(
         &'a self,
-        _run: &'a RunId,
-        _group: Option<&'a str>,
-    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>> {
-        Box::pin(async { Ok(None) })
-    }
+        run: &'a RunId,
+        group: Option<&'a str>,
+    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>>;
 
     /// Whether the run exists and has ended.
     fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
