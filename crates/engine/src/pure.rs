@@ -2,8 +2,8 @@
 
 use escrow_expr::{Budget, MemoryWrite};
 use escrow_model::{
-    Answer, CheckIndex, Event, FaultCode, Field, Home, KeyKind, KeySpec, Mutates, ProviderFault,
-    ProviderName, ProviderSpec, ScopePath,
+    Answer, CheckIndex, ConditionalKeys, Event, FaultCode, Field, Home, KeyKind, KeySpec, Mutates,
+    ProviderFault, ProviderName, ProviderSpec, ScopePath,
 };
 use serde_json::{Value, json};
 
@@ -13,14 +13,8 @@ use crate::view::View;
 /// Every provider that lives here, in the order `--help` lists them.
 pub const PROVIDERS: &[ProviderSpec] = &[NOOP, LOG, SCRIPT, MEMORY, HUMAN_INPUT];
 
-const NOOP: ProviderSpec = ProviderSpec {
-    name: "noop",
-    summary: "does nothing, and succeeds",
-    keys: &[],
-    mutates: Mutates::Never,
-    home: Home::Engine,
-    timeout_ms: 0,
-};
+const NOOP: ProviderSpec =
+    ProviderSpec { name: "noop", summary: "does nothing, and succeeds", ..ProviderSpec::PURE };
 
 const LOG: ProviderSpec = ProviderSpec {
     name: "log",
@@ -33,18 +27,14 @@ const LOG: ProviderSpec = ProviderSpec {
             required: false,
         },
     ],
-    mutates: Mutates::Never,
-    home: Home::Engine,
-    timeout_ms: 0,
+    ..ProviderSpec::PURE
 };
 
 const SCRIPT: ProviderSpec = ProviderSpec {
     name: "script",
     summary: "evaluates a statement block; what it returns is the output",
     keys: &[KeySpec { name: "content", kind: KeyKind::Block, required: true }],
-    mutates: Mutates::Never,
-    home: Home::Engine,
-    timeout_ms: 0,
+    ..ProviderSpec::PURE
 };
 
 const MEMORY: ProviderSpec = ProviderSpec {
@@ -60,9 +50,14 @@ const MEMORY: ProviderSpec = ProviderSpec {
         KeySpec { name: "value", kind: KeyKind::Tree, required: false },
         KeySpec { name: "namespace", kind: KeyKind::Text, required: false },
     ],
-    mutates: Mutates::Never,
-    home: Home::Engine,
-    timeout_ms: 0,
+    conditional_keys: &[
+        ConditionalKeys { key: "operation", word: "get", needs: &["key"] },
+        ConditionalKeys { key: "operation", word: "increment", needs: &["key"] },
+        ConditionalKeys { key: "operation", word: "delete", needs: &["key"] },
+        ConditionalKeys { key: "operation", word: "set", needs: &["key", "value"] },
+        ConditionalKeys { key: "operation", word: "append", needs: &["key", "value"] },
+    ],
+    ..ProviderSpec::PURE
 };
 
 pub(crate) const HUMAN_INPUT: ProviderSpec = ProviderSpec {
@@ -76,6 +71,7 @@ pub(crate) const HUMAN_INPUT: ProviderSpec = ProviderSpec {
     mutates: Mutates::Never,
     home: Home::Person,
     timeout_ms: 24 * 60 * 60 * 1000,
+    ..ProviderSpec::PURE
 };
 
 /// Larger than the budget of a gate: scripts may do more work.

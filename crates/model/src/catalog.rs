@@ -15,9 +15,8 @@ impl ProviderName {
     pub const COMMAND: ProviderName = ProviderName::from_static("command");
     /// Starts a harness. The engine completes its requests with what the contract demands.
     pub const AI: ProviderName = ProviderName::from_static("ai");
+    /// Sends a request. The engine binds the file that it sends to the one that was verified.
     pub const HTTP: ProviderName = ProviderName::from_static("http");
-    /// Looks for its effects itself: a check of it needs no `reconcile`.
-    pub const GITHUB: ProviderName = ProviderName::from_static("github");
     /// Its attempts are runs with a journal of their own, so the engine treats them apart.
     pub const NESTED: ProviderName = ProviderName::from_static("playbook");
 
@@ -42,7 +41,7 @@ impl fmt::Display for ProviderName {
     }
 }
 
-/// One provider: its name, its own keys, whether it changes the world.
+/// One provider: its name, its own keys, and all that other crates must know of it. They never compare its name.
 #[derive(Clone, Copy, Debug)]
 pub struct ProviderSpec {
     pub name: &'static str,
@@ -51,16 +50,30 @@ pub struct ProviderSpec {
     pub mutates: Mutates,
     pub home: Home,
     pub timeout_ms: u64,
+    /// The keys that it needs in addition to the required ones, for some values of another key.
+    pub conditional_keys: &'static [ConditionalKeys],
+    /// Escrow itself sends a request over the network: through the operator's proxy, and in no sandbox.
+    pub sends_requests: bool,
+    /// It can find out by itself what became of an effect: a check of it needs no `reconcile`.
+    pub finds_its_effects: bool,
 }
 
 impl ProviderSpec {
+    /// A pure provider without keys, for `..ProviderSpec::PURE`: a spec states only what differs.
+    pub const PURE: ProviderSpec = ProviderSpec {
+        name: "",
+        summary: "",
+        keys: &[],
+        mutates: Mutates::Never,
+        home: Home::Engine,
+        timeout_ms: 0,
+        conditional_keys: &[],
+        sends_requests: false,
+        finds_its_effects: false,
+    };
+
     pub const fn provider(&self) -> ProviderName {
         ProviderName::from_static(self.name)
-    }
-
-    /// Whether it can find out by itself what became of an effect.
-    pub fn finds_its_effects(&self) -> bool {
-        self.is(&ProviderName::GITHUB)
     }
 
     /// Whether this is the provider of that name.
@@ -74,6 +87,14 @@ pub struct KeySpec {
     pub name: &'static str,
     pub kind: KeyKind,
     pub required: bool,
+}
+
+/// The keys that a check needs when it has this word.
+#[derive(Clone, Copy, Debug)]
+pub struct ConditionalKeys {
+    pub key: &'static str,
+    pub word: &'static str,
+    pub needs: &'static [&'static str],
 }
 
 /// How the value of a key is written, and what becomes of it.

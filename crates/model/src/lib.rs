@@ -51,7 +51,7 @@ pub use artifact::{
     OuterArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope,
     folder_of,
 };
-pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use catalog::{ConditionalKeys, Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
 pub use chain::{
     ChainConcurrency, ChainFire, ChainId, ChainRules, ChainStatus, ChainStep, PlanKind, Step, StepWork,
 };
@@ -76,7 +76,7 @@ pub use plan::{
     InputKind, Inputs, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use play::Play;
-pub use reads::{PROXY_VARIABLES, PlanReads};
+pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, FireCode, InvocationCode, Reason, ReasonCode};
 pub use request::{FILE_DIGEST, Request};
 pub use routing::{

@@ -5,11 +5,7 @@ use std::collections::BTreeSet;
 use escrow_expr::Program;
 use escrow_template::{PathStep, TemplateRead};
 
-use crate::{Check, Field, Plan, ProviderName, Routing, Tree};
-
-/// The variables that say through which proxy a request goes.
-pub const PROXY_VARIABLES: &[&str] =
-    &["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
+use crate::{Check, Field, Plan, Routing, Tree};
 
 /// The names that the sources of a plan use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,10 +104,6 @@ impl PlanReads {
                 | Field::Message(_) => {}
             }
         }
-        // Settings of the operator that decide where a request goes.
-        let is_request = [ProviderName::HTTP, ProviderName::GITHUB].contains(&check.provider);
-        let settings = PROXY_VARIABLES.iter().chain(&["GITHUB_API_URL"]).filter(|_| is_request);
-        reads.env.extend(settings.map(|name| (*name).to_owned()));
         reads.env
     }
 

@@ -11,6 +11,20 @@ pub fn catalog() -> Vec<ProviderSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use escrow_model::KeyKind;
+
+    #[test]
+    fn conditional_keys_name_words_and_keys_of_their_provider() {
+        for spec in catalog() {
+            for condition in spec.conditional_keys {
+                let key = spec.keys.iter().find(|key| key.name == condition.key);
+                let is_word = |kind| matches!(kind, KeyKind::Word(words) if words.contains(&condition.word));
+                assert!(key.is_some_and(|key| is_word(key.kind)), "{}: {condition:?}", spec.name);
+                let is_key = |name: &&str| spec.keys.iter().any(|key| key.name == *name);
+                assert!(condition.needs.iter().all(is_key), "{}: {condition:?}", spec.name);
+            }
+        }
+    }
 
     #[test]
     fn names_are_unique() {

@@ -6,10 +6,14 @@ use std::path::Path;
 use escrow_model::{Facts, Plan, PlanReads, RunOptions};
 
 use crate::git::git_facts;
+use crate::http_client::PROXY_VARIABLES;
 use crate::inspection::{Depth, inspect};
-use crate::providers::Environment;
+use crate::providers::{self, Environment};
 use crate::redaction::REDACTED;
 use crate::secrets::Secrets;
+
+/// The operator's settings that decide where a request goes.
+const REQUEST_SETTINGS: [&[&str]; 2] = [PROXY_VARIABLES, &["GITHUB_API_URL"]];
 
 /// A declared secret reads as `"***"`, or is undefined when it has no value.
 pub async fn gather(plan: &Plan, options: &RunOptions, secrets: &Secrets) -> Facts {
@@ -34,7 +38,10 @@ pub async fn gather(plan: &Plan, options: &RunOptions, secrets: &Secrets) -> Fac
     let before = inspect(artifacts, &plan.artifacts_before(), Depth::Identity);
     let asking = plan.checks.iter().filter(|check| check.requires_approval.is_some());
     let captured = asking.map(|check| {
-        let named = PlanReads::environment_of(check);
+        let mut named = PlanReads::environment_of(check);
+        if providers::find(check.provider.as_str()).is_some_and(|provider| provider.spec().sends_requests) {
+            named.extend(REQUEST_SETTINGS.iter().copied().flatten().map(|name| (*name).to_owned()));
+        }
         (check.name.clone(), environment.capture(named.iter().map(String::as_str)))
     });
     let mut facts = Facts { env, captured: captured.collect(), git, before, redacted: false };

@@ -28,6 +28,7 @@ pub(crate) const PLAYBOOK: ProviderSpec = ProviderSpec {
     mutates: Mutates::AsNested,
     home: Home::Runtime,
     timeout_ms: 24 * 60 * 60 * 1000,
+    ..ProviderSpec::PURE
 };
 
 /// Starts nested runs, or resumes the ones that exist, and drives them until they end or wait.

@@ -28,7 +28,7 @@ use crate::cancellation::Cancellation;
 use witness::Progress;
 
 pub(crate) use addresses::Reach;
-pub(crate) use proxies::Proxies;
+pub(crate) use proxies::{PROXY_VARIABLES, Proxies};
 pub(crate) use retry_after::pause_ms;
 
 /// A request, ready to be sent: secrets are in their places.

@@ -48,6 +48,7 @@ const SPEC: ProviderSpec = ProviderSpec {
     mutates: escrow_model::Mutates::Never,
     home: escrow_model::Home::Runtime,
     timeout_ms: 600_000,
+    ..ProviderSpec::PURE
 };
 
 /// Performs every check, by chance.

@@ -22,6 +22,7 @@ const STAND_INS: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Runtime,
         timeout_ms: 600_000,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "http",
@@ -35,6 +36,8 @@ const STAND_INS: &[ProviderSpec] = &[
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
         home: Home::Runtime,
         timeout_ms: 30_000,
+        sends_requests: true,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "playbook",
@@ -43,6 +46,7 @@ const STAND_INS: &[ProviderSpec] = &[
         mutates: Mutates::AsNested,
         home: Home::Runtime,
         timeout_ms: 600_000,
+        ..ProviderSpec::PURE
     },
 ];
 

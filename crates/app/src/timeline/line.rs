@@ -1,6 +1,6 @@
 //! Items as lines of text, without width and colour.
 
-use escrow_model::{ApprovedPlaybook, Issue, Request, RetryKind, SkipReason, Verdict};
+use escrow_model::{ApprovedPlaybook, Issue, ProviderName, Request, RetryKind, SkipReason, Verdict};
 
 use super::item::{Item, Judged, What};
 use crate::request_words::{command_words, prevented_lines};
@@ -173,10 +173,12 @@ fn would_do(request: &Request, nested: Option<&ApprovedPlaybook>) -> Vec<String>
     }
     let fields = prevented_lines(request, nested).into_iter();
     let fields = fields.map(|(name, value)| format!("  {}: {}", printable(&name), cut(&in_one_line(&value))));
-    let what = match request.provider.as_str() {
-        "playbook" => "would have run the playbook:",
-        "http" => "would have sent:",
-        _ => "would have done:",
+    let what = if request.provider == ProviderName::NESTED {
+        "would have run the playbook:"
+    } else if request.fields.contains_key("url") {
+        "would have sent:"
+    } else {
+        "would have done:"
     };
     std::iter::once(what.to_owned()).chain(fields).collect()
 }

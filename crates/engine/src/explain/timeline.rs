@@ -12,6 +12,7 @@ use super::cause::evaluate;
 use super::{Evaluation, JournalReader, Moment, decisive, resolution_in_words};
 use crate::approval::{approval_in_words, denial_in_words};
 use crate::approved_playbook::approved_playbook;
+use crate::pure;
 use crate::retry_failed::INPUTS_KEPT;
 use crate::run::ReplayError;
 use crate::view::View;
@@ -117,9 +118,12 @@ fn decided(message: &Message, asked: &BTreeSet<&str>) -> Option<String> {
     asked.contains(id.as_str()).then_some(words)
 }
 
-/// The request of a check that sends one, as the journal has it: a line for each field.
+/// The request of a check that sends one, as the journal has it: a line for each field. Programs and nested runs have
+/// more than a request, and are told elsewhere.
 fn message(request: &Request) -> String {
-    if !MESSAGES.contains(&request.provider.as_str()) {
+    if [ProviderName::COMMAND, ProviderName::AI, ProviderName::NESTED].contains(&request.provider)
+        || pure::PROVIDERS.iter().any(|spec| spec.is(&request.provider))
+    {
         return String::new();
     }
     format!(", with this request:{}", fields(request))
@@ -153,9 +157,6 @@ fn script_with_values(script: &Value, values: Option<&Value>) -> Value {
     }
     Value::String(text)
 }
-
-/// The providers that send a message.
-const MESSAGES: [&str; 2] = ["http", "github"];
 
 /// The journal has the rest.
 fn cut(value: &str) -> String {

@@ -47,6 +47,7 @@ pub const AI_PROVIDER: ProviderSpec = ProviderSpec {
     mutates: Mutates::Never,
     home: Home::Runtime,
     timeout_ms: 30 * 60 * 1000,
+    ..ProviderSpec::PURE
 };
 
 /// `type: agent`. No provider implements it: the profile turns the check into a `command` or an `ai` check.
@@ -57,6 +58,7 @@ pub const AGENT_PROVIDER: ProviderSpec = ProviderSpec {
     mutates: Mutates::Never,
     home: Home::Runtime,
     timeout_ms: 30 * 60 * 1000,
+    ..ProviderSpec::PURE
 };
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use escrow_model::{
-    AssumeMode, Check, Criticality, CriticalityOrigin, Expression, Home, Mutates, Need, ProviderSpec, Retry,
+    AssumeMode, Check, Criticality, CriticalityOrigin, Expression, Need, ProviderSpec, Retry,
 };
 use serde_json::Value;
 
@@ -16,14 +16,7 @@ use crate::source::Stage;
 use crate::yaml::{Entry, Node, span_within};
 
 /// Replaces an unknown provider, so that the rest of the check can be decoded.
-const UNKNOWN_PROVIDER: ProviderSpec = ProviderSpec {
-    name: "",
-    summary: "",
-    keys: &[],
-    mutates: Mutates::Never,
-    home: Home::Engine,
-    timeout_ms: 0,
-};
+const UNKNOWN_PROVIDER: ProviderSpec = ProviderSpec::PURE;
 
 pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> Draft {
     let node = &entry.value;

@@ -41,7 +41,7 @@ pub(super) fn report_network(
     found: &mut Diagnostics,
 ) {
     let network = of_playbook.and_then(|sandbox| sandbox.network);
-    if matches!(provider.name, "http" | "github")
+    if provider.sends_requests
         && let Some(network @ (SandboxNetwork::None | SandboxNetwork::Loopback)) = network
     {
         let word = if network == SandboxNetwork::None { "none" } else { "loopback" };

@@ -29,7 +29,7 @@ pub(super) fn resolve(
         draft.check.criticality = criticality;
         draft.check.criticality_origin = origin;
         draft.check.mutating = mutates || criticality == Criticality::External;
-        if mutates && draft.provider.finds_its_effects() {
+        if mutates && draft.provider.finds_its_effects {
             draft.check.reconcile.get_or_insert_with(Reconcile::by_provider);
         }
     }

@@ -1,6 +1,6 @@
 //! Validates a check: the common keys and those of its provider.
 
-use escrow_model::{KeyKind, KeySpec, ProviderSpec, is_of_transport, turns_the_order};
+use escrow_model::{ConditionalKeys, KeyKind, KeySpec, ProviderSpec, is_of_transport, turns_the_order};
 
 use super::ShapeValidator;
 use crate::diagnostic::Problem;
@@ -46,7 +46,7 @@ impl ShapeValidator<'_> {
                     self.body_of_message(member);
                     self.headers_of_message(member);
                 }
-                for key in needed_by_operation(provider, member) {
+                for key in conditionally_missing(provider, member) {
                     self.missing_from(provider, key, member);
                 }
                 for key in
@@ -319,22 +319,13 @@ impl ShapeValidator<'_> {
     }
 }
 
-/// The keys that the given `operation` or `op` requires in addition to those of its provider.
-fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
-    let operation = member.value.get("operation").and_then(|node| node.string());
-    let needed: &[&str] = match operation {
-        Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
-        Some("set" | "append") if provider.name == "memory" => &["key", "value"],
-        _ if provider.name == "github" => match member.value.get("op").and_then(|node| node.string()) {
-            Some("comment.create") => &["body"],
-            Some("labels.add" | "labels.remove") => &["values"],
-            Some("status.set") => &["state"],
-            Some("issue.create") => &["title"],
-            _ => &[],
-        },
-        _ => &[],
+/// The keys that the provider needs because of the value of another key, and that are missing.
+fn conditionally_missing(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'static str> {
+    let applies = |condition: &&ConditionalKeys| {
+        member.value.get(condition.key).and_then(|node| node.string()) == Some(condition.word)
     };
-    needed.iter().copied().filter(|key| member.value.entry(key).is_none())
+    let needed = provider.conditional_keys.iter().filter(applies).flat_map(|condition| condition.needs);
+    needed.copied().filter(|key| member.value.entry(key).is_none())
 }
 
 /// The names of all keys of a check with this provider.

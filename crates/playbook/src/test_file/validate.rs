@@ -148,10 +148,7 @@ tests:
         let catalog = escrow_model::ProviderSpec {
             name: "noop",
             summary: "does nothing",
-            keys: &[],
-            mutates: escrow_model::Mutates::Never,
-            home: escrow_model::Home::Engine,
-            timeout_ms: 0,
+            ..escrow_model::ProviderSpec::PURE
         };
         let plan =
             crate::read(PLAYBOOK, "a.yaml", &[catalog], &crate::NoReferences).plan.expect("a valid playbook");

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{
-    ExpectedArtifact, HarnessFacts, Home, Inputs, KeyKind, KeySpec, Known, Mutates, ProviderSpec,
+    ConditionalKeys, ExpectedArtifact, HarnessFacts, Home, Inputs, KeyKind, KeySpec, Known, Mutates,
+    ProviderSpec,
 };
 use escrow_playbook::{
     AGENT_PROVIDER, AI_PROVIDER, AgentLookup, NestedError, NoReferences, ReferenceResolver, read_profile,
@@ -35,6 +36,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Runtime,
         timeout_ms: 10 * MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "script",
@@ -43,6 +45,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Engine,
         timeout_ms: MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "http",
@@ -56,6 +59,8 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
         home: Home::Runtime,
         timeout_ms: MINUTE_MS / 2,
+        sends_requests: true,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "github",
@@ -69,6 +74,9 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::UnlessKeyIs { key: "op", words: &["pr.get"], default: "" },
         home: Home::Runtime,
         timeout_ms: MINUTE_MS,
+        conditional_keys: &[ConditionalKeys { key: "op", word: "labels.add", needs: &["values"] }],
+        sends_requests: true,
+        finds_its_effects: true,
     },
     ProviderSpec {
         name: "memory",
@@ -79,9 +87,17 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
             key("value", KeyKind::Tree),
             key("namespace", KeyKind::Text),
         ],
+        conditional_keys: &[
+            ConditionalKeys { key: "operation", word: "get", needs: &["key"] },
+            ConditionalKeys { key: "operation", word: "increment", needs: &["key"] },
+            ConditionalKeys { key: "operation", word: "delete", needs: &["key"] },
+            ConditionalKeys { key: "operation", word: "set", needs: &["key", "value"] },
+            ConditionalKeys { key: "operation", word: "append", needs: &["key", "value"] },
+        ],
         mutates: Mutates::Never,
         home: Home::Engine,
         timeout_ms: MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "log",
@@ -93,6 +109,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Engine,
         timeout_ms: MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "noop",
@@ -101,6 +118,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Engine,
         timeout_ms: MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "human-input",
@@ -113,6 +131,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::Never,
         home: Home::Person,
         timeout_ms: 24 * 60 * MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     ProviderSpec {
         name: "playbook",
@@ -121,6 +140,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         mutates: Mutates::AsNested,
         home: Home::Runtime,
         timeout_ms: 24 * 60 * MINUTE_MS,
+        ..ProviderSpec::PURE
     },
     AGENT_PROVIDER,
     AI_PROVIDER,

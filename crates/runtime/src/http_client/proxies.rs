@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use escrow_model::PROXY_VARIABLES;
 use ureq::Proxy;
 use ureq::http::Uri;
 
 use crate::providers::Environment;
+
+/// The variables that say through which proxy a request goes.
+pub(crate) const PROXY_VARIABLES: &[&str] =
+    &["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
 
 /// The variables that name proxies, as far as they are set.
 #[derive(Clone, Debug, Default)]

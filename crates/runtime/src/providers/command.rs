@@ -43,6 +43,7 @@ static SPEC: ProviderSpec = ProviderSpec {
     mutates: Mutates::Never,
     home: Home::Runtime,
     timeout_ms: 600_000,
+    ..ProviderSpec::PURE
 };
 
 impl Provider for Command {

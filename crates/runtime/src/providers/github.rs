@@ -23,7 +23,8 @@ mod status;
 mod target;
 
 use escrow_model::{
-    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+    Answer, ConditionalKeys, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec,
+    Request,
 };
 use serde_json::{Map, Value, json};
 
@@ -33,20 +34,61 @@ use target::Target;
 
 pub struct Github;
 
-const OPERATIONS: &[&str] = &[
-    "comment.create",
-    "labels.add",
-    "labels.remove",
-    "review.create",
-    "check.create",
-    "status.set",
-    "pr.merge",
-    "issue.create",
-    "pr.get",
-    "pr.files",
-    "pr.diff",
+/// Every operation: its word, whether it only reads, and the keys that it needs.
+const OPERATIONS: [(&str, Operation, Access, &[&str]); 11] = [
+    ("comment.create", Operation::Comment, Access::Writes, &["body"]),
+    ("labels.add", Operation::AddLabels, Access::Writes, &["values"]),
+    ("labels.remove", Operation::RemoveLabels, Access::Writes, &["values"]),
+    ("review.create", Operation::Review, Access::Writes, &[]),
+    ("check.create", Operation::CheckRun, Access::Writes, &[]),
+    ("status.set", Operation::Status, Access::Writes, &["state"]),
+    ("pr.merge", Operation::Merge, Access::Writes, &[]),
+    ("issue.create", Operation::Issue, Access::Writes, &["title"]),
+    ("pr.get", Operation::GetPull, Access::Reads, &[]),
+    ("pr.files", Operation::GetFiles, Access::Reads, &[]),
+    ("pr.diff", Operation::GetDiff, Access::Reads, &[]),
 ];
-const READING: &[&str] = &["pr.get", "pr.files", "pr.diff"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Reads,
+    Writes,
+}
+
+const WORDS: [&str; OPERATIONS.len()] = {
+    let mut words = [""; OPERATIONS.len()];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = OPERATIONS[at].0;
+        at += 1;
+    }
+    words
+};
+
+/// The words of the operations that only read.
+const READING: [&str; 3] = {
+    let mut words = [""; 3];
+    let (mut at, mut count) = (0, 0);
+    while at < OPERATIONS.len() {
+        if matches!(OPERATIONS[at].2, Access::Reads) {
+            words[count] = OPERATIONS[at].0;
+            count += 1;
+        }
+        at += 1;
+    }
+    assert!(count == words.len());
+    words
+};
+
+const CONDITIONAL_KEYS: [ConditionalKeys; OPERATIONS.len()] = {
+    let mut all = [ConditionalKeys { key: "op", word: "", needs: &[] }; OPERATIONS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        (all[at].word, all[at].needs) = (OPERATIONS[at].0, OPERATIONS[at].3);
+        at += 1;
+    }
+    all
+};
 
 // What the event lacks is empty: only the operation knows whether it needs it.
 const REPO: &str = "{{ event.repository.full_name \
@@ -66,7 +108,7 @@ static SPEC: ProviderSpec = ProviderSpec {
     name: "github",
     summary: "reads and changes pull requests, issues and commits on GitHub",
     keys: &[
-        KeySpec { name: "op", kind: KeyKind::Word(OPERATIONS), required: true },
+        KeySpec { name: "op", kind: KeyKind::Word(&WORDS), required: true },
         KeySpec { name: "repo", kind: KeyKind::TextOr(REPO), required: false },
         KeySpec { name: "number", kind: KeyKind::TextOr(NUMBER), required: false },
         KeySpec { name: "sha", kind: KeyKind::TextOr(SHA), required: false },
@@ -81,9 +123,12 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "method", kind: KeyKind::Word(&["merge", "squash", "rebase"]), required: false },
         KeySpec { name: "verdict", kind: KeyKind::OutputOf, required: false },
     ],
-    mutates: Mutates::UnlessKeyIs { key: "op", words: READING, default: "" },
+    mutates: Mutates::UnlessKeyIs { key: "op", words: &READING, default: "" },
     home: Home::Runtime,
     timeout_ms: 60_000,
+    conditional_keys: &CONDITIONAL_KEYS,
+    sends_requests: true,
+    finds_its_effects: true,
 };
 
 impl Provider for Github {
@@ -196,34 +241,10 @@ enum Operation {
 
 impl Operation {
     fn parse(word: &str) -> Option<Operation> {
-        Some(match word {
-            "comment.create" => Operation::Comment,
-            "labels.add" => Operation::AddLabels,
-            "labels.remove" => Operation::RemoveLabels,
-            "review.create" => Operation::Review,
-            "check.create" => Operation::CheckRun,
-            "status.set" => Operation::Status,
-            "pr.merge" => Operation::Merge,
-            "issue.create" => Operation::Issue,
-            "pr.get" => Operation::GetPull,
-            "pr.files" => Operation::GetFiles,
-            "pr.diff" => Operation::GetDiff,
-            _ => return None,
-        })
+        OPERATIONS.iter().find(|(known, ..)| *known == word).map(|(_, operation, ..)| *operation)
     }
 }
 
 fn unusable(message: impl Into<String>) -> ProviderFault {
     ProviderFault::logical(FaultCode::own("unsendable"), message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_operation_that_can_be_written_is_known() {
-        assert!(OPERATIONS.iter().all(|word| Operation::parse(word).is_some()));
-        assert!(READING.iter().all(|word| OPERATIONS.contains(word)));
-    }
 }

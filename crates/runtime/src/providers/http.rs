@@ -43,6 +43,8 @@ static SPEC: ProviderSpec = ProviderSpec {
     mutates: Mutates::UnlessKeyIs { key: "method", words: Method::READING, default: "GET" },
     home: Home::Runtime,
     timeout_ms: 30_000,
+    sends_requests: true,
+    ..ProviderSpec::PURE
 };
 
 impl Provider for Http {
