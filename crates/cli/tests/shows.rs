@@ -166,26 +166,107 @@ fn a_play_can_work_in_a_worktree_that_is_merged_behind_its_gate() {
         "checks:\n  judge:\n    type: command\n    outcome: gate_verdict\n    exec: |\n      if [ \"$(wc -l < result.txt)\" = 2 ]; then echo '{}'; else echo '{}'; fi\n",
         json!({"gate_passed": true}), json!({"gate_passed": false})
     ));
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .args(arguments)
-            .current_dir(desk.path())
-            .output()
-            .expect("git runs");
-        String::from_utf8_lossy(&done.stdout).into_owned()
-    };
-    git(&["init", "-q", "-b", "main"]);
-    git(&["config", "user.email", "escrow@example.com"]);
-    git(&["config", "user.name", "Escrow"]);
-    desk.write(".gitignore", ".escrow/\n");
-    git(&["add", "-A"]);
-    git(&["commit", "-q", "-m", "first"]);
+    repository(&desk);
     let done = desk.escrow(&["play", "run", "show.yaml"]);
     assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
     assert_eq!(desk.read("result.txt"), "work\nwork\n", "merged once, after both attempts");
-    assert!(git(&["log", "--oneline"]).contains("Merge build"));
-    assert!(!git(&["worktree", "list"]).contains("worktrees"), "the worktree is gone");
+    assert!(git(&desk, &["log", "--oneline"]).contains("Merge build"));
+    assert!(!git(&desk, &["worktree", "list"]).contains("worktrees"), "the worktree is gone");
     assert_eq!(status(&desk)["plays"][0]["merged"], true);
+}
+
+/// What git prints, whether or not it succeeds.
+fn git(desk: &Desk, arguments: &[&str]) -> String {
+    let done = std::process::Command::new("git").args(arguments).current_dir(desk.path()).output();
+    let done = done.expect("git runs");
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// Makes a repository of everything that the desk has.
+fn repository(desk: &Desk) {
+    git(desk, &["init", "-q", "-b", "main"]);
+    git(desk, &["config", "user.email", "escrow@example.com"]);
+    git(desk, &["config", "user.name", "Escrow"]);
+    desk.write(".gitignore", ".escrow/\n");
+    git(desk, &["add", "-A"]);
+    git(desk, &["commit", "-q", "-m", "first"]);
+}
+
+/// A show whose plays each write a file of their own, side by side.
+fn side_by_side(names: &[&str]) -> String {
+    let plays: String = names
+        .iter()
+        .map(|name| format!("  {name}: {{playbook: write.yaml, with: {{name: {name}}}, worktree: true}}\n"))
+        .collect();
+    format!("plays:\n{plays}")
+}
+
+const WRITE: &str = "inputs: {name: {default: x}}
+checks: {main: {type: command, exec: 'echo hello > {{ inputs.name }}.txt'}}";
+
+#[test]
+fn plays_that_end_at_the_same_time_are_merged_one_after_another() {
+    let desk = Desk::new();
+    desk.write("write.yaml", WRITE);
+    desk.write("one.yaml", &side_by_side(&["a", "b", "c", "d"]));
+    desk.write("two.yaml", &side_by_side(&["e", "f", "g", "h"]));
+    repository(&desk);
+    desk.write("draft.txt", "not committed");
+    let done = std::thread::scope(|scope| {
+        let one = scope.spawn(|| desk.escrow(&["play", "run", "one.yaml"]));
+        let two = desk.escrow(&["play", "run", "two.yaml"]);
+        [one.join().expect("it ran"), two]
+    });
+    for done in done {
+        assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+    }
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        assert_eq!(git(&desk, &["show", &format!("HEAD:{name}.txt")]), "hello\n", "{name}");
+    }
+    assert_eq!(git(&desk, &["status", "--short"]), "?? draft.txt\n", "the checkout has nothing else");
+    assert_eq!(git(&desk, &["branch"]), "* main\n", "the branches are gone");
+}
+
+#[test]
+fn a_merge_that_fails_leaves_the_checkout_as_it_was() {
+    let desk = Desk::new();
+    desk.write("write.yaml", WRITE);
+    desk.write("show.yaml", &side_by_side(&["a"]));
+    repository(&desk);
+    git(&desk, &["checkout", "-q", "-b", "theirs"]);
+    desk.write("a.txt", "theirs");
+    desk.write("other.txt", "theirs");
+    git(&desk, &["add", "a.txt", "other.txt"]);
+    git(&desk, &["commit", "-q", "-m", "theirs"]);
+    git(&desk, &["checkout", "-q", "main"]);
+    desk.write("other.txt", "ours");
+    git(&desk, &["add", "other.txt"]);
+    git(&desk, &["commit", "-q", "-m", "ours"]);
+    // A person is in the middle of a merge, and has resolved half of it.
+    git(&desk, &["merge", "theirs"]);
+    desk.write("other.txt", "resolved by hand");
+    let before = git(&desk, &["status", "--short"]);
+    let failed = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(failed.code, Some(1), "{} {}", failed.stdout, failed.stderr);
+    assert_eq!(git(&desk, &["status", "--short"]), before, "{}", failed.stderr);
+    assert_eq!(desk.read("other.txt"), "resolved by hand");
+    // Now with a conflict of its own.
+    git(&desk, &["add", "-A"]);
+    git(&desk, &["commit", "-q", "-m", "resolved"]);
+    let head = git(&desk, &["rev-parse", "HEAD"]);
+    let conflict = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(conflict.code, Some(1), "{} {}", conflict.stdout, conflict.stderr);
+    assert_eq!(
+        (git(&desk, &["rev-parse", "HEAD"]), git(&desk, &["status", "--short"])),
+        (head, String::new())
+    );
+    assert!(git(&desk, &["branch"]).contains("escrow/"), "the work stays");
+    desk.write("a.txt", "hello\n");
+    git(&desk, &["add", "a.txt"]);
+    git(&desk, &["commit", "-q", "-m", "as the play has it"]);
+    let done = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+    assert_eq!(desk.read("a.txt"), "hello\n");
 }
 
 #[test]

@@ -40,6 +40,12 @@ pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
     })
 }
 
+/// The directory that all worktrees of a repository share.
+pub(crate) async fn common_directory(directory: &Path) -> Result<PathBuf, String> {
+    let git = Git::new(directory)?;
+    Ok(directory.join(git.line(&["rev-parse", "--git-common-dir"]).await?))
+}
+
 /// `git status` prints two status letters and a space before each name.
 const STATUS_LETTERS: usize = 3;
 

@@ -245,23 +245,17 @@ impl<'a> DraftPlay<'a> {
     }
 
     /// What the play has changed becomes one merge, once it is accepted.
+    ///
+    /// The merge is made in the worktree of the play, onto the commit that is checked out. The checkout then only moves
+    /// forward to it, which git does whole or not at all: a merge with conflicts never reaches it.
     fn merge(&self, at: &Writer) -> Entry {
-        let name = self.name();
-        let script = format!(
-            "branch=\"escrow/$ESCROW_RUN/{name}\"\n\
-             tree=\"$(git rev-parse --show-toplevel)/.escrow/worktrees/$ESCROW_RUN/{name}\"\n\
-             if [ -d \"$tree\" ]; then\n\
-             \x20 git -C \"$tree\" add -A -- . ':!.escrow'\n\
-             \x20 git -C \"$tree\" diff --cached --quiet || git -C \"$tree\" commit -q -m \"{name}\"\n\
-             fi\n\
-             git merge -q --no-ff -m \"Merge {name}\" \"$branch\" || {{ git merge --abort; exit 1; }}\n\
-             if [ -d \"$tree\" ]; then git worktree remove --force \"$tree\"; fi\n\
-             git branch -q -D \"$branch\"\n"
-        );
+        let script = MERGE.replace("PLAY", self.name());
         let entries = vec![
             at.entry("type", at.text("command")),
             at.entry("exec", at.text(&script)),
             at.entry("parse", at.text("text")),
+            // Another play, or another show, may be at the same point.
+            at.entry("lock", at.text("git")),
             at.entry("criticality", at.text("internal")),
             at.entry("guarantee", at.text("result.exit_code === 0")),
             at.entry("depends_on", at.text(&self.accepted())),
@@ -269,6 +263,36 @@ impl<'a> DraftPlay<'a> {
         at.entry(&self.part(Play::Merge), at.map(entries))
     }
 }
+
+/// Each line can be repeated, because a process that dies in between leaves the rest to `resume`.
+const MERGE: &str = r#"branch="escrow/$ESCROW_RUN/PLAY"
+tree="$(git rev-parse --show-toplevel)/.escrow/worktrees/$ESCROW_RUN/PLAY"
+inside() { git -C "$tree" -c gc.auto=0 -c maintenance.auto=false "$@"; }
+back() { inside merge --abort 2> /dev/null || :; inside checkout -q -f "$branch"; }
+if [ ! -d "$tree" ]; then
+  git worktree prune
+  git worktree add -q "$tree" "$branch"
+elif [ "$(inside symbolic-ref -q HEAD)" != "refs/heads/$branch" ]; then
+  back
+fi
+inside add -A -- . ':!.escrow'
+inside diff --cached --quiet || inside commit -q -m "PLAY"
+for attempt in 1 2 3 4 5; do
+  onto="$(git rev-parse HEAD)"
+  inside checkout -q -f --detach "$onto"
+  inside merge -q --no-ff -m "Merge PLAY" "$branch" || { back; exit 1; }
+  merged="$(inside rev-parse HEAD)"
+  back
+  if git -c merge.autoStash=false -c gc.auto=0 -c maintenance.auto=false merge -q --ff-only "$merged"; then
+    git worktree remove --force "$tree"
+    git branch -q -D "$branch"
+    exit 0
+  fi
+  # Somebody else has committed meanwhile: once more, onto that.
+  [ "$(git rev-parse HEAD)" != "$onto" ] || exit 1
+done
+exit 1
+"#;
 
 /// Whether the newest verdict of a gate's run opens it.
 fn is_open(output: &str) -> String {

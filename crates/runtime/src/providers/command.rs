@@ -4,6 +4,7 @@
 //! the environment under a name that the script refers to.
 
 mod handback;
+mod lock;
 pub(super) mod output;
 pub(super) mod words;
 
@@ -12,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use escrow_model::{
     Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
@@ -39,6 +40,7 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "parse", kind: KeyKind::Word(Parse::WORDS), required: false },
         KeySpec { name: "expect", kind: KeyKind::ExitCodes, required: false },
         KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
+        KeySpec { name: "lock", kind: KeyKind::Word(lock::WORDS), required: false },
     ],
     mutates: Mutates::Never,
     home: Home::Runtime,
@@ -87,6 +89,13 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         let message = format!("cannot hand over a secret as a descriptor: {error}");
         return Answer::fault(ProviderFault::transient(FaultCode::Spawn, message));
     }
+    let limit = Duration::from_millis(request.timeout_ms);
+    let began = Instant::now();
+    let _hold = match tokio::time::timeout(limit, lock::hold(request, attempt)).await {
+        Ok(Ok(hold)) => hold,
+        Ok(Err(fault)) => return Answer::fault(fault),
+        Err(_) => return Answer::fault(lock::out_of_time(limit)),
+    };
     let process = Process {
         is_plain: exec.is_shell()
             && attempt.environment.is_inherited()
@@ -100,7 +109,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         }),
         live: attempt.live.as_deref(),
         redactor: Arc::clone(&attempt.redactor),
-        deadline: Some(Duration::from_millis(request.timeout_ms)),
+        deadline: Some(limit.saturating_sub(began.elapsed())),
         cancellation: attempt.cancellation.clone(),
         grace: attempt.grace,
         ..Process::new(command)
