@@ -172,6 +172,7 @@ impl<'a> Arbitration<'a> {
                         system: true,
                         successor,
                         inside: None,
+                        patient: false,
                     };
                     self.means.journal.send(&conflict.root.id, &message, self.run.as_str()).await?;
                 } else if self.stays(&conflict.root.id).await? {

@@ -118,9 +118,6 @@ pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>,
 
 const BY_HAND: &str = "manual-";
 
-/// How long after a refusal a run is asked again to make way.
-const ASK_AGAIN_MS: u64 = 5_000;
-
 /// Fires a chain by hand and drives its run until it ends or waits. A fire that must wait for its turn waits here.
 pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> Result<Run, Error> {
     let fires = app.fires()?;
@@ -164,7 +161,7 @@ pub async fn fire_by_hand(app: &App, chain: &ChainRow, mut event: FireEvent) -> 
 pub(crate) enum Replaced {
     /// It has ended, or was asked to.
     Ends,
-    /// An effect of it is under way. It is asked again later.
+    /// An effect of it is under way, after which it ends.
     Stays,
     /// A person must first say what became of its effect.
     Asks,
@@ -178,13 +175,20 @@ pub(crate) async fn replace(app: &App, run: &RunId, successor: &RunId) -> Result
         Ok(_) | Err(LookupError::None(_) | LookupError::Ambiguous { .. }) => return Ok(Replaced::Ends),
         Err(error @ LookupError::Store(_)) => return Err(error.into()),
     };
+    let asked = asked(app, run, successor).await?;
     let effects =
         effects::list(app, &EffectQuery { run: Some(run.to_string()), ..Default::default() }).await?;
     if effects.iter().any(|effect| matches!(effect.state, EffectState::Intended | EffectState::Unknown)) {
+        if asked == Asked::Not {
+            // Whoever drives it reads this. Nobody has to drive it just now: it would only wait for a person.
+            runs::request_way(app, &row, successor).await?;
+        }
         return Ok(if row.status == RunStatus::Waiting { Replaced::Asks } else { Replaced::Stays });
     }
-    if was_asked(app, run, successor).await? {
-        return Ok(Replaced::Stays);
+    match asked {
+        Asked::Delivered => return Ok(Replaced::Stays),
+        Asked::Sent if app.journal()?.lease_of(run).await?.is_some() => return Ok(Replaced::Stays),
+        Asked::Not | Asked::Sent => {}
     }
     match runs::make_way(app, &row, successor).await {
         Ok(_) => Ok(Replaced::Ends),
@@ -194,18 +198,27 @@ pub(crate) async fn replace(app: &App, run: &RunId, successor: &RunId) -> Result
     }
 }
 
-/// Whether the run has not read the request yet, or refused it a moment ago: a step that can change the world was running.
-async fn was_asked(app: &App, run: &RunId, successor: &RunId) -> Result<bool, Error> {
-    let is_ours = |message: &Message| matches!(message, Message::Cancel { successor: Some(other), .. } if other == successor);
+/// Whether a run knows that it is to make way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Not,
+    /// It has not read the request yet.
+    Sent,
+    /// It ends, or does so after the effect that is under way.
+    Delivered,
+}
+
+async fn asked(app: &App, run: &RunId, successor: &RunId) -> Result<Asked, Error> {
+    let is_ours = |message: &Message| matches!(message, Message::Cancel { successor: Some(other), patient: true, .. } if other == successor);
     if app.queries()?.undelivered(run).await?.iter().any(|sent| is_ours(&sent.message)) {
-        return Ok(app.journal()?.lease_of(run).await?.is_some());
+        return Ok(Asked::Sent);
     }
-    let since = now_ms().saturating_sub(ASK_AGAIN_MS);
     let entries = app.journal()?.entries(run, 0).await?;
-    Ok(entries.iter().rev().take_while(|(_, entry)| entry.at >= since).any(|(_, entry)| match &entry.event {
+    let is_delivered = entries.iter().any(|(_, entry)| match &entry.event {
         Event::MessageDelivered { message, .. } => is_ours(message),
         _ => false,
-    }))
+    });
+    Ok(if is_delivered { Asked::Delivered } else { Asked::Not })
 }
 
 fn waits_for_a_person(fire: &FireRow, open: &RunId) -> Error {

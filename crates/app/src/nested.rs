@@ -167,7 +167,7 @@ impl Nesting {
         };
         let child = run.options().run.clone();
         let NestedRuns { journal, world, .. } = self.runs.clone();
-        let NestRequest { check, scope, surroundings, news, .. } = self.request;
+        let NestRequest { check, scope, surroundings, news, making_way, .. } = self.request;
         let surroundings = Surroundings {
             directory: PathBuf::from(&run.options().directory),
             artifacts: PathBuf::from(&run.options().artifacts),
@@ -185,6 +185,7 @@ impl Nesting {
             surroundings,
             observer: &mut NewsObserver { place: format!("{check}{scope}"), news, seen: None },
             interruption,
+            making_way,
         };
         // Boxed: the future of a drive contains those of its nested runs.
         match Box::pin(drive.to_rest(beginning)).await {
@@ -257,7 +258,9 @@ impl Nesting {
         let Some(lease) = self.acquire(id).await? else {
             // Another process drives it, and reads its inbox. For this one it waits.
             if self.request.cancellation.is_cancelled() {
-                self.send_cancellation(id).await?;
+                self.send_cancellation(id, false).await?;
+            } else if self.request.making_way.is_cancelled() {
+                self.send_cancellation(id, true).await?;
             }
             return Ok(Found::Held(Box::new(run)));
         };
@@ -274,7 +277,7 @@ impl Nesting {
         };
         // A run that is to end is told by a message, which it reads before it starts anything.
         let interruption = if self.request.cancellation.is_cancelled() {
-            self.send_cancellation(id).await?;
+            self.send_cancellation(id, false).await?;
             Cancellation::never()
         } else {
             self.request.cancellation.clone()
@@ -283,8 +286,8 @@ impl Nesting {
         Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning, interruption })))
     }
 
-    async fn send_cancellation(&self, id: &RunId) -> Result<(), NestError> {
-        let message = Message::Cancel { by: None, system: true, successor: None, inside: None };
+    async fn send_cancellation(&self, id: &RunId, patient: bool) -> Result<(), NestError> {
+        let message = Message::Cancel { by: None, system: true, successor: None, inside: None, patient };
         self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         Ok(())
     }
@@ -416,7 +419,7 @@ impl Nesting {
         let secrets = self.secrets(&plan).await;
         let secrets =
             secrets.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))?;
-        if self.request.cancellation.is_cancelled() {
+        if self.request.cancellation.is_cancelled() || self.request.making_way.is_cancelled() {
             return Err(not_begun().into());
         }
         // A step of a chain has an invocation of its own.
@@ -510,7 +513,9 @@ impl Nesting {
     async fn will_end(&self, id: &RunId) -> Result<bool, NestError> {
         let messages = self.runs.journal.undelivered(id).await?;
         Ok(messages.iter().any(|sent| match sent.message {
-            Message::Deny { .. } | Message::Cancel { .. } => true,
+            Message::Deny { .. } | Message::Cancel { patient: false, .. } => true,
+            // An effect that is under way may need its secrets.
+            Message::Cancel { patient: true, .. } => false,
             Message::Approve { .. } | Message::Answer { .. } | Message::Assume { .. } => false,
         }))
     }

@@ -394,6 +394,52 @@ fn a_newer_fire_never_cuts_off_an_effect() {
 }
 
 #[test]
+fn a_run_that_is_replaced_begins_no_further_effect() {
+    let project = Project::new();
+    let done = project.desk.path().join("effects.txt");
+    let effects = || fs::read_to_string(&done).unwrap_or_default();
+    let effect =
+        |name: &str| format!("'echo {name} {{{{ trigger.n }}}} >> effects.txt; test -e fast || sleep 1'");
+    let actions = format!(
+        "name: actions\nconcurrency: replace\nsteps:\n  - {{action: shell, name: a, with: {{exec: {}}}}}\n  - {{action: shell, name: \
+         b, with: {{exec: {}}}}}\n  - {{action: shell, name: c, with: {{exec: {}}}}}\n",
+        effect("a"),
+        effect("b"),
+        effect("c")
+    );
+    // The same inside a playbook that a step runs.
+    let check = |name: &str, after: &str| {
+        let exec = format!("'echo {name} {{{{ inputs.n }}}} >> effects.txt; test -e fast || sleep 1'");
+        format!("  {name}: {{type: command, criticality: external, exec: {exec}{after}}}\n")
+    };
+    let playbook = format!(
+        "inputs: {{n: {{default: 0}}}}\nchecks:\n{}{}{}",
+        check("a", ""),
+        check("b", ", depends_on: a"),
+        check("c", ", depends_on: b")
+    );
+    project.desk.write(".escrow/playbooks/three.yaml", &playbook);
+    let nested =
+        "name: nested\nconcurrency: replace\nsteps:\n  - {skill: three, with: {n: '{{ trigger.n }}'}}\n";
+    for (name, text) in [("actions", actions.as_str()), ("nested", nested)] {
+        fs::remove_file(&done).ok();
+        project.define_text(name, text);
+        let event = |n: u8| {
+            let file = format!("event-{n}.json");
+            project.desk.write(&file, &format!("{{\"n\": {n}}}"));
+            file
+        };
+        let mut first = project.desk.start(&["chain", "fire", name, "--event", &event(1), "--quiet"]);
+        project.desk.until("the first effect has begun", || effects() == "a 1\n");
+        let second = project.desk.escrow(&["chain", "fire", name, "--event", &event(2), "--quiet"]);
+        assert_eq!(second.code, Some(0), "{}", second.stderr);
+        first.wait().expect("it ends");
+        assert_eq!(effects(), "a 1\na 2\nb 2\nc 2\n", "{name}");
+        assert_eq!(project.statuses(name), ["completed", "cancelled"], "{name}");
+    }
+}
+
+#[test]
 fn a_newer_fire_waits_until_a_person_has_settled_an_unknown_effect() {
     let project = Project::new();
     let done = project.desk.path().join("effect.txt");

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, Assumption, CheckIndex, Ending, Entry, Event, FaultCode, Issue, IssueCode,
-    Millis, Plan, Reason, ReasonCode, RetryKind, RunStatus, ScopePath, SkipReason, Verdict, WaitKind,
+    Message, Millis, Plan, Reason, ReasonCode, RetryKind, RunStatus, ScopePath, SkipReason, Verdict,
+    WaitKind,
 };
 use serde_json::Value;
 
@@ -282,7 +283,12 @@ impl Run {
                 self.note_effect_elsewhere(message, effect.as_ref())?;
                 self.message_delivered(message)
             }
-            Event::MessageDelivered { refused: Some(_), .. } => Ok(()),
+            Event::MessageDelivered { message, refused: Some(_), .. } => {
+                if matches!(message, Message::Cancel { patient: true, .. }) && self.state.stopping.is_none() {
+                    self.state.making_way = Some(message.clone());
+                }
+                Ok(())
+            }
             Event::WaitExpired { id } => {
                 let wait = self.state.waits.get_mut(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
                 wait.expires_at = None;

@@ -95,18 +95,18 @@ impl Run {
                     Some(_) => None,
                 }
             }
-            Message::Cancel { successor, .. } => {
+            Message::Cancel { successor, patient, .. } => {
                 if self.state.stopping.is_some() {
                     return Some(Refusal::Stopping);
                 }
-                let must_stay = successor.is_some() && self.has_effect_under_way();
+                let must_stay = (*patient || successor.is_some()) && self.has_effect_under_way();
                 must_stay.then_some(Refusal::EffectUnderWay)
             }
         }
     }
 
     /// Whether an effect is being performed or judged, or unknown.
-    fn has_effect_under_way(&self) -> bool {
+    pub(crate) fn has_effect_under_way(&self) -> bool {
         let is_under_way = |node: &Node| {
             node.cell().is_some_and(|cell| match cell.phase {
                 Phase::Running { .. }

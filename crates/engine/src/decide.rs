@@ -44,6 +44,8 @@ impl Deciding<'_> {
     pub(crate) fn decide(&mut self) {
         let deferred = std::mem::take(&mut self.agenda().deferred);
         self.agenda().routes.extend(deferred);
+        let held_back = std::mem::take(&mut self.agenda().held_back);
+        self.agenda().checks.extend(held_back);
         loop {
             if self.state.status.is_terminal() {
                 return;
@@ -58,7 +60,7 @@ impl Deciding<'_> {
                 && let Some(location) = self.agenda().ready.pop_first()
             {
                 self.consider(&location, Admission::Start);
-            } else if !self.settle_the_rest() {
+            } else if !self.makes_way() && !self.settle_the_rest() {
                 return;
             }
         }
@@ -234,6 +236,9 @@ impl Deciding<'_> {
         let Location { check, scope } = location;
         if self.state.stopping.is_some() {
             self.wind_up(location);
+            return;
+        }
+        if self.is_held_back(location) {
             return;
         }
         if needs_slot(&self.state.plan.check(*check).provider) {

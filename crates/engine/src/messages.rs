@@ -39,6 +39,9 @@ impl Deciding<'_> {
         };
         self.record(Event::MessageDelivered { message: message.clone(), refused, effect, sent_at });
         if !opened {
+            if matches!(message, Message::Cancel { patient: true, .. }) {
+                self.nested_make_way();
+            }
             return;
         }
         if let Some(attempt) = looked_for {
@@ -115,6 +118,46 @@ impl Deciding<'_> {
         {
             self.ask_for(Effect::Stop { attempt });
         }
+    }
+
+    /// Nested runs have effects of their own, and make way by the same rule.
+    fn nested_make_way(&mut self) {
+        for (attempt, request) in self.at_work(PhaseName::Running) {
+            if request.provider == ProviderName::NESTED {
+                self.ask_for(Effect::MakeWay { attempt });
+            }
+        }
+    }
+
+    /// Whether something that would begin must wait, because the run makes way as soon as its effects have ended.
+    pub(crate) fn is_held_back(&mut self, location: &Location) -> bool {
+        let is_held = self.state.making_way.is_some() && self.state.stopping.is_none();
+        if is_held {
+            self.agenda().held_back.insert(location.clone());
+        }
+        is_held
+    }
+
+    /// Stops a run that makes way once no effect is under way. A run that has nothing left to do completes.
+    pub(crate) fn makes_way(&mut self) -> bool {
+        let Some(request) = self.state.making_way.clone().filter(|_| self.state.stopping.is_none()) else {
+            return false;
+        };
+        let is_open = |node: &Node| match node {
+            Node::Unexpanded(activation) => activation.activated,
+            Node::Group(_) | Node::SkippedGroup(_) => false,
+            Node::Leaf(cell) => match cell.phase {
+                Phase::Pending => cell.activation.activated,
+                Phase::Settled { .. } => false,
+                _ => true,
+            },
+        };
+        let has_work = self.state.checks.iter().any(|check| check.nodes.values().any(is_open));
+        if !has_work || self.has_effect_under_way() {
+            return false;
+        }
+        self.deliver_message(request, None);
+        true
     }
 
     pub(crate) fn wake(&mut self) {
@@ -260,6 +303,8 @@ impl Deciding<'_> {
         self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
         if self.state.stopping.is_some() {
             self.ask_for(Effect::Stop { attempt });
+        } else if self.state.making_way.is_some() {
+            self.ask_for(Effect::MakeWay { attempt });
         }
     }
 }

@@ -204,6 +204,8 @@ impl VirtualDrive {
                     self.consultations.push_back((check, scope, key, digest));
                 }
                 Effect::Stop { attempt } => self.stop(&attempt),
+                // A scripted nested run is one answer.
+                Effect::MakeWay { .. } => {}
                 Effect::Inspect { expected, of, .. } => self.inspections.push_back((expected, of)),
             }
         }

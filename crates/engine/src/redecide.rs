@@ -268,6 +268,8 @@ impl Driver {
                     let input = Input::LedgerAnswered { check, scope, key, effect };
                     self.schedule(self.later(0, entry), input);
                 }
+                // What the nested run then did is recorded.
+                Effect::MakeWay { .. } => {}
                 Effect::Stop { attempt } => {
                     let cell = self.run.cell(attempt.check, &attempt.scope);
                     let looks = cell.is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));

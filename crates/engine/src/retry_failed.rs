@@ -135,6 +135,7 @@ impl Run {
         self.state.ended_at = None;
         self.state.reopened_at = Some(at);
         self.state.stopping = None;
+        self.state.making_way = None;
         self.state.denial = None;
         self.state.first_failure = None;
         self.state.delivery = None;

@@ -141,6 +141,10 @@ pub enum Effect {
     Stop {
         attempt: AttemptKey,
     },
+    /// Let the nested run of this attempt end the effects that are under way, and begin nothing further.
+    MakeWay {
+        attempt: AttemptKey,
+    },
     /// Inspect the artifact directory, and what the runs around this one have verified. The answer has a sighting for
     /// each artifact, in this order.
     Inspect {
@@ -382,6 +386,7 @@ impl Run {
             loops: BTreeMap::new(),
             halted: Default::default(),
             stopping: None,
+            making_way: None,
             denial: None,
             successor: None,
             cancelled_inside: None,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery,
-    EffectState, Facts, Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, Request,
-    RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    EffectState, Facts, Issue, Message, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome,
+    Request, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -83,6 +83,8 @@ pub(crate) struct State {
 
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,
+    /// A request to end that comes into force as soon as no effect is under way. Nothing begins until then.
+    pub(crate) making_way: Option<Message>,
     /// Who denied what, when that is why.
     pub(crate) denial: Option<Denial>,
     /// The run of its group that it makes way for, when that is why.
@@ -150,6 +152,8 @@ pub(crate) struct Agenda {
     pub(crate) freed: BTreeSet<Location>,
     /// Routes that would withdraw an open attempt: considered again with the next input.
     pub(crate) deferred: BTreeSet<Location>,
+    /// What would begin if the run did not make way: considered again with the next input.
+    pub(crate) held_back: BTreeSet<Location>,
     /// Effects that wait for an alternative that they can stand on: considered again when a check settles.
     pub(crate) undecided: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,

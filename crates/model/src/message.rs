@@ -43,6 +43,10 @@ pub enum Message {
         /// The run whose command sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<RunId>,
+        /// The run may end the effects that are under way, and begins nothing further. Such a message is remembered while
+        /// it is refused because of an effect.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        patient: bool,
     },
 }
 

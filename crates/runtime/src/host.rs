@@ -60,6 +60,8 @@ pub struct NestRequest {
     /// Where the parent works.
     pub surroundings: Surroundings,
     pub cancellation: Cancellation,
+    /// Fires when the nested run should end the effects that are under way, and begin nothing further.
+    pub making_way: Cancellation,
     /// Is told what the nested run commits.
     pub news: NewsSink,
 }

@@ -168,6 +168,8 @@ pub struct Drive<'a> {
     pub observer: &'a mut dyn Observer,
     /// Fires when a person or a signal wants the run to end.
     pub interruption: Cancellation,
+    /// Fires when the run should end the effects that are under way, and begin nothing further.
+    pub making_way: Cancellation,
 }
 
 const TICK: Duration = Duration::from_millis(100);
@@ -236,7 +238,7 @@ impl Drive<'_> {
     ) -> Result<(), DriveError> {
         let committer = Committer::new(Arc::clone(&self.journal), self.lease.clone());
         let mut inbox = Inbox::new(Arc::clone(&self.journal), self.lease.run().clone());
-        let mut interrupted = false;
+        let (mut interrupted, mut makes_way) = (false, false);
         match beginning {
             Beginning::New(turn) => {
                 self.observer.committed(&self.run, &turn.entries);
@@ -281,7 +283,11 @@ impl Drive<'_> {
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
-                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None, inside: None }));
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None, inside: None, patient: false }));
+                }
+                () = self.making_way.cancelled(), if !makes_way => {
+                    makes_way = true;
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None, inside: None, patient: true }));
                 }
                 messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),

@@ -107,6 +107,7 @@ fn a_provider_that_panics_is_noticed() {
         },
         observer: &mut Nobody,
         interruption: Cancellation::never(),
+        making_way: Cancellation::never(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let ended = tokio::task::LocalSet::new().block_on(&runtime, async {

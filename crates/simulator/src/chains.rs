@@ -431,7 +431,13 @@ impl World {
             FireDecision::Waits(_) => {}
             FireDecision::Replaces { runs, .. } => {
                 for run in runs.iter().filter(|run| self.open.contains(*run)) {
-                    let message = Message::Cancel { by: None, system: false, successor: None, inside: None };
+                    let message = Message::Cancel {
+                        by: None,
+                        system: false,
+                        successor: None,
+                        inside: None,
+                        patient: false,
+                    };
                     self.store.send(run, &message, "replaced").map_err(told)?;
                 }
             }

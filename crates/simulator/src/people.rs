@@ -91,7 +91,9 @@ impl People {
         };
         let by = Some(by.to_owned());
         match kind {
-            MessageKind::Cancel => Message::Cancel { by, system: false, successor: None, inside: None },
+            MessageKind::Cancel => {
+                Message::Cancel { by, system: false, successor: None, inside: None, patient: false }
+            }
             MessageKind::Approve => Message::Approve { id, by, claim: None, note: None },
             MessageKind::Deny => Message::Deny { id, by, claim: None, note: None },
             MessageKind::Answer => Message::Answer { id, text: "no".into(), by },

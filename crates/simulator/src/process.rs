@@ -66,7 +66,9 @@ impl Process {
         let host = Rc::new(host.with_files(Rc::new(NoFiles)));
         let driving = async move {
             let observer = &mut watcher;
-            let drive = Drive { run, lease, journal, world, host, surroundings, observer, interruption };
+            let making_way = escrow_runtime::Cancellation::never();
+            let drive =
+                Drive { run, lease, journal, world, host, surroundings, observer, interruption, making_way };
             let local = LocalSet::new();
             local.run_until(drive.to_rest(beginning)).await
         };

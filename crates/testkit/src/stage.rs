@@ -125,12 +125,20 @@ impl<A: AnswerSource> Stage<A> {
                 };
                 self.message(Message::Assume { check, scope, assumption, by: None, why: None });
             }
-            Step::Cancel => {
-                self.message(Message::Cancel { by: None, system: false, successor: None, inside: None })
-            }
-            Step::Interrupt => {
-                self.message(Message::Cancel { by: None, system: true, successor: None, inside: None })
-            }
+            Step::Cancel => self.message(Message::Cancel {
+                by: None,
+                system: false,
+                successor: None,
+                inside: None,
+                patient: false,
+            }),
+            Step::Interrupt => self.message(Message::Cancel {
+                by: None,
+                system: true,
+                successor: None,
+                inside: None,
+                patient: false,
+            }),
             Step::WaitMs(time) => {
                 let until = self.drive.now_ms + time;
                 while self.advance(until) {}

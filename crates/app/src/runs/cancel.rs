@@ -27,15 +27,24 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
     if inside.is_none() {
         outsider::check_sandbox()?;
     }
-    let message = Message::Cancel { by: app.actor(), system: false, successor: None, inside };
+    let message = Message::Cancel { by: app.actor(), system: false, successor: None, inside, patient: false };
     send(app, &row, &message).await
 }
 
-/// Asks a run to end so that another one can begin. It stays while an effect of it is under way.
+/// Asks a run to end so that another one can begin. An effect that is under way may end; nothing further begins.
 pub(crate) async fn make_way(app: &App, row: &RunRow, successor: &RunId) -> Result<Cancelled, Error> {
+    send(app, row, &way_for(app, successor)).await
+}
+
+/// The same, for a run that reads it when somebody drives it.
+pub(crate) async fn request_way(app: &App, row: &RunRow, successor: &RunId) -> Result<(), Error> {
+    app.journal()?.send(&row.id, &way_for(app, successor), app.sender()).await?;
+    Ok(())
+}
+
+fn way_for(app: &App, successor: &RunId) -> Message {
     let successor = Some(successor.clone());
-    let message = Message::Cancel { by: app.actor(), system: true, successor, inside: None };
-    send(app, row, &message).await
+    Message::Cancel { by: app.actor(), system: true, successor, inside: None, patient: true }
 }
 
 async fn send(app: &App, row: &RunRow, message: &Message) -> Result<Cancelled, Error> {

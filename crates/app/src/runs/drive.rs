@@ -13,7 +13,8 @@ use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::telemetry::Settings;
 use escrow_runtime::{
-    Beginning, Drive, DriveError, Inseparable, Observer, REDACTED, Secrets, Surroundings, private_files,
+    Beginning, Cancellation, Drive, DriveError, Inseparable, Observer, REDACTED, Secrets, Surroundings,
+    private_files,
 };
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
@@ -120,6 +121,7 @@ impl HeldRun {
             surroundings,
             observer,
             interruption: app.stopping(),
+            making_way: Cancellation::never(),
         };
         let tasks = LocalSet::new();
         let outcome = tasks.run_until(caught(Box::pin(drive.to_rest(self.beginning)))).await;

@@ -63,7 +63,7 @@ fn a_new_driver_looks_after_nested_runs_that_waited() {
 #[test]
 fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
     let mut stage = nested();
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     assert!(!stage.drive.run.status().is_terminal(), "the nested run has not said yet how it ended");
     stage.play(&[]);
     assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
@@ -73,7 +73,7 @@ fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
 #[test]
 fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
     let mut stage = nested();
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     stage.crash();
     assert_eq!(stage.drive.pending(), 1, "the nested run is told again");
     stage.play(&[]);
@@ -84,7 +84,7 @@ fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
 fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     let mut stage = nested();
     let check = stage.drive.run.plan_of().find("sub").expect("it is in the plan");
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
@@ -102,7 +102,7 @@ fn a_nested_run_that_another_process_holds_is_not_waited_for() {
 fn a_nested_run_that_came_to_rest_as_its_parent_began_to_stop_is_ended_too() {
     let mut stage = nested();
     let check = stage.drive.run.plan_of().find("sub").expect("it is in the plan");
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };

@@ -98,7 +98,7 @@ fn whoever_wakes_up_too_early_changes_nothing() {
 fn a_message_to_a_run_that_has_ended_changes_nothing() {
     let mut stage = stage("a", &[]);
     let entries = stage.drive.journal.len();
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     assert_eq!(stage.drive.journal.len(), entries);
 }
 
@@ -149,6 +149,6 @@ fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
 fn whoever_cancels_after_the_deadline_has_cancelled() {
     let mut stage = stage("@timeout: 10s\na {requires_approval: true}", &[]);
     stage.drive.now_ms += 11_000;
-    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+    stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false });
     assert_eq!(document(&stage.drive.run)["run"]["reason"]["code"], "run.cancelled.user");
 }

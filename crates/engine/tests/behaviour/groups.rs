@@ -24,7 +24,7 @@ fn successor() -> RunId {
 
 /// From a newer run of the same group.
 fn make_way() -> Message {
-    Message::Cancel { by: None, system: true, successor: Some(successor()), inside: None }
+    Message::Cancel { by: None, system: true, successor: Some(successor()), inside: None, patient: false }
 }
 
 #[test]
@@ -124,11 +124,77 @@ fn a_run_does_not_make_way_while_an_effect_is_under_way_or_unknown() {
         stage.message(make_way());
         assert_eq!(stage.drive.run.status(), status, "{script:?}");
         // A person may.
-        let cancel = Message::Cancel { by: None, system: false, successor: None, inside: None };
+        let cancel =
+            Message::Cancel { by: None, system: false, successor: None, inside: None, patient: false };
         assert_eq!(stage.drive.run.refusal(&cancel), None, "{script:?}");
     }
     let stage = stage(&format!("{NAMED}post external; slow<post"), &["slow: never"]);
     assert_eq!(stage.drive.run.refusal(&make_way()), None, "a confirmed effect is over");
+}
+
+/// From a newer fire of the same chain.
+fn make_way_patiently() -> Message {
+    Message::Cancel { by: None, system: true, successor: Some(successor()), inside: None, patient: true }
+}
+
+/// Plays a run that is asked to make way after half a second.
+fn asked_to_make_way(text: &str, script: &[&str], then: &[&str]) -> Stage<Script> {
+    let script = Script::parse(script);
+    let mut stage = Stage::start(&plan(text), &Options::default(), script);
+    stage.play_one(&Script::parse(&["wait 500ms"]).steps[0]);
+    stage.message(make_way_patiently());
+    stage.play(&Script::parse(then).steps);
+    stage
+}
+
+#[test]
+fn a_run_that_makes_way_ends_its_effect_and_begins_nothing_further() {
+    let two = "one external; two external<one; three<two";
+    let stage = asked_to_make_way(two, &["one: 1 after 1s"], &[]);
+    assert!(!stage.has_started("two") && !stage.has_started("three"));
+    let reason = stage.drive.run.reason().expect("it has ended");
+    assert_eq!(reason.code, ReasonCode::CancelledSystem);
+    assert!(reason.evidence.iter().any(|one| one.kind == "run" && one.id == successor().as_str()));
+
+    let beside = "one external; other external; two external<one; last external<other";
+    let stage = asked_to_make_way(beside, &["one: 1 after 1s", "other: 1 after 2s"], &[]);
+    assert!(!stage.has_started("two") && !stage.has_started("last"), "the other effect may end, too");
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+}
+
+#[test]
+fn a_run_that_makes_way_completes_when_nothing_is_left_to_do() {
+    let stage = asked_to_make_way("one external; never {start: false}", &["one: 1 after 1s"], &[]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Completed);
+}
+
+#[test]
+fn a_run_that_makes_way_neither_retries_nor_waits_for_a_person() {
+    let retries = "one external {on_fail: {retry: {max: 3}}}";
+    let stage = asked_to_make_way(retries, &["one: exit 1 after 1s"], &[]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+    let asks = "one external; two<one {requires_approval: true}; beside {requires_approval: true}";
+    let stage = asked_to_make_way(asks, &["one: 1 after 1s"], &[]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+    assert_eq!(stage.drive.run.waits(), []);
+}
+
+#[test]
+fn a_run_that_makes_way_first_learns_what_became_of_an_unknown_effect() {
+    let two = "one external; two external<one";
+    let stage = asked_to_make_way(two, &["one: lost after 1s"], &[]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Waiting);
+    let stage = asked_to_make_way(two, &["one: lost after 1s"], &["wait 1s", "assume one done"]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+    assert!(!stage.has_started("two"));
+}
+
+#[test]
+fn a_run_that_makes_way_does_so_after_a_crash() {
+    let two = "one external; two external<one";
+    let stage = asked_to_make_way(two, &["one: 1 after 1s"], &["crash", "assume one done"]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+    assert!(!stage.has_started("two"));
 }
 
 #[test]

@@ -150,7 +150,13 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
         if stage.drive.run.status().is_terminal() {
             return;
         }
-        stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+        stage.message(Message::Cancel {
+            by: None,
+            system: false,
+            successor: None,
+            inside: None,
+            patient: false,
+        });
         let before = stage.drive.journal.len();
         stage.play(&[]);
         let started = stage.drive.journal[before..]
@@ -289,7 +295,13 @@ fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
             for _ in 0..rng.below(12) {
                 stage.advance(u64::MAX);
             }
-            stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
+            stage.message(Message::Cancel {
+                by: None,
+                system: false,
+                successor: None,
+                inside: None,
+                patient: false,
+            });
         }
         finish(&mut stage, &mut rng);
         let again = redecide(&stage.drive.journal, plan).expect("a journal replays");

@@ -68,9 +68,13 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
                 Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None, why: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },
-            MessageAct::Cancel => {
-                Act::Send(Message::Cancel { by: None, system: false, successor: None, inside: None })
-            }
+            MessageAct::Cancel => Act::Send(Message::Cancel {
+                by: None,
+                system: false,
+                successor: None,
+                inside: None,
+                patient: false,
+            }),
         };
         script.messages.push(ScriptedMessage { after_ms: message.after_ms, act });
     }

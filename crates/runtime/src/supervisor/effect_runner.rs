@@ -44,6 +44,8 @@ enum EffectKind {
 
 struct Task {
     canceller: Canceller,
+    /// Asks a nested run to begin nothing further.
+    way_maker: Canceller,
     abort: AbortHandle,
 }
 
@@ -93,6 +95,11 @@ impl EffectRunner {
             Effect::Stop { attempt } => {
                 if let Some(task) = self.tasks.borrow().get(&attempt) {
                     task.canceller.cancel();
+                }
+            }
+            Effect::MakeWay { attempt } => {
+                if let Some(task) = self.tasks.borrow().get(&attempt) {
+                    task.way_maker.cancel();
                 }
             }
             Effect::Inspect { expected, outer, of } => {
@@ -145,7 +152,8 @@ impl EffectRunner {
         }
         let AttemptKey { check, scope, number } = &attempt;
         let spec = run.plan_of().check(*check);
-        let (canceller, cancellation) = cancellation();
+        let (canceller, cancelled) = cancellation();
+        let (way_maker, making_way) = cancellation();
         let context = run.context(*check, scope);
         let surroundings = Rc::clone(&self.surroundings);
         let place = Attempt {
@@ -173,7 +181,7 @@ impl EffectRunner {
             secret_files: spec.secret_files.clone(),
             secret_descriptors: spec.secret_descriptors.clone(),
             redactor: Arc::clone(surroundings.secrets.redactor()),
-            cancellation: cancellation.clone(),
+            cancellation: cancelled.clone(),
             live: match kind {
                 EffectKind::Attempt => Some(self.live(&spec.name, scope)),
                 EffectKind::Reconcile => None,
@@ -200,7 +208,8 @@ impl EffectRunner {
                 outer_artifacts: run.outer_artifacts(*check, scope),
                 failed_before: earlier.map(|(run, reopened_at)| FailedBefore { run, reopened_at }),
                 surroundings: (*self.surroundings).clone(),
-                cancellation,
+                cancellation: cancelled,
+                making_way,
                 news: self.news(),
             })
         });
@@ -246,7 +255,7 @@ impl EffectRunner {
             tasks.borrow_mut().remove(&done);
             world.deliver(input, &inputs);
         });
-        self.tasks.borrow_mut().insert(attempt, Task { canceller, abort: task.abort_handle() });
+        self.tasks.borrow_mut().insert(attempt, Task { canceller, way_maker, abort: task.abort_handle() });
     }
 
     /// Passes on what a nested run commits.

@@ -123,5 +123,5 @@ record_enum!(MessageRecord for Message {
         by: Option<String> = default,
         why: Option<String> = default,
     },
-    Cancel { by: Option<String> = default, system: bool, successor: Option<RunId> = default, inside: Option<RunId> = default },
+    Cancel { by: Option<String> = default, system: bool, successor: Option<RunId> = default, inside: Option<RunId> = default, patient: bool = default },
 });

@@ -6,7 +6,7 @@ use escrow_store::{Committed, StoreErrorKind, Watch};
 use crate::support::{House, note, open, run_id};
 
 fn cancel(by: &str) -> Message {
-    Message::Cancel { by: Some(by.into()), system: false, successor: None, inside: None }
+    Message::Cancel { by: Some(by.into()), system: false, successor: None, inside: None, patient: false }
 }
 
 #[test]

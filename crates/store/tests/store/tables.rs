@@ -84,7 +84,13 @@ fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
     assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
     assert_eq!(row.warnings, [warning("one"), warning("two")]);
 
-    let message = Message::Cancel { by: Some("ann".into()), system: false, successor: None, inside: None };
+    let message = Message::Cancel {
+        by: Some("ann".into()),
+        system: false,
+        successor: None,
+        inside: None,
+        patient: false,
+    };
     tenant.commit(&[
         Event::RunResumed { by: Vec::new() },
         Event::MessageDelivered { message, refused: None, effect: None, sent_at: None },
@@ -166,7 +172,7 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_continues() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);
-    let message = Message::Cancel { by: None, system: true, successor: None, inside: None };
+    let message = Message::Cancel { by: None, system: true, successor: None, inside: None, patient: false };
     house.store.send(tenant.run(), &message, "cli").unwrap();
     let before = house.store.feed_end().unwrap();
     assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
