@@ -413,7 +413,7 @@ fn a_run_that_is_replaced_begins_no_further_effect() {
         format!("  {name}: {{type: command, criticality: external, exec: {exec}{after}}}\n")
     };
     let playbook = format!(
-        "inputs: {{n: {{default: 0}}}}\nchecks:\n{}{}{}",
+        "inputs: {{n: {{default: '0'}}}}\nchecks:\n{}{}{}",
         check("a", ""),
         check("b", ", depends_on: a"),
         check("c", ", depends_on: b")
@@ -426,7 +426,7 @@ fn a_run_that_is_replaced_begins_no_further_effect() {
         project.define_text(name, text);
         let event = |n: u8| {
             let file = format!("event-{n}.json");
-            project.desk.write(&file, &format!("{{\"n\": {n}}}"));
+            project.desk.write(&file, &format!("{{\"n\": \"{n}\"}}"));
             file
         };
         let mut first = project.desk.start(&["chain", "fire", name, "--event", &event(1), "--quiet"]);

@@ -149,14 +149,14 @@ fn asked_to_make_way(text: &str, script: &[&str], then: &[&str]) -> Stage<Script
 
 #[test]
 fn a_run_that_makes_way_ends_its_effect_and_begins_nothing_further() {
-    let two = "one external; two external<one; three<two";
+    let two = "one external; two<one external; three<two";
     let stage = asked_to_make_way(two, &["one: 1 after 1s"], &[]);
     assert!(!stage.has_started("two") && !stage.has_started("three"));
     let reason = stage.drive.run.reason().expect("it has ended");
     assert_eq!(reason.code, ReasonCode::CancelledSystem);
     assert!(reason.evidence.iter().any(|one| one.kind == "run" && one.id == successor().as_str()));
 
-    let beside = "one external; other external; two external<one; last external<other";
+    let beside = "one external; other external; two<one external; last<other external";
     let stage = asked_to_make_way(beside, &["one: 1 after 1s", "other: 1 after 2s"], &[]);
     assert!(!stage.has_started("two") && !stage.has_started("last"), "the other effect may end, too");
     assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
@@ -181,7 +181,7 @@ fn a_run_that_makes_way_neither_retries_nor_waits_for_a_person() {
 
 #[test]
 fn a_run_that_makes_way_first_learns_what_became_of_an_unknown_effect() {
-    let two = "one external; two external<one";
+    let two = "one external; two<one external";
     let stage = asked_to_make_way(two, &["one: lost after 1s"], &[]);
     assert_eq!(stage.drive.run.status(), RunStatus::Waiting);
     let stage = asked_to_make_way(two, &["one: lost after 1s"], &["wait 1s", "assume one done"]);
@@ -191,7 +191,7 @@ fn a_run_that_makes_way_first_learns_what_became_of_an_unknown_effect() {
 
 #[test]
 fn a_run_that_makes_way_does_so_after_a_crash() {
-    let two = "one external; two external<one";
+    let two = "one external; two<one external";
     let stage = asked_to_make_way(two, &["one: 1 after 1s"], &["crash", "assume one done"]);
     assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
     assert!(!stage.has_started("two"));
