@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use escrow_harness::install::{HOOK_FILES, HookFile, Installed, Problem, Uninstalled, hook_file};
+use escrow_harness::install::{HookFile, Installed, Problem, Uninstalled, hook_file, hook_files};
 use escrow_protocol::receipt::{Ledger as _, ReceiptQuery, gap_events};
 use escrow_protocol::vocabulary::{ReceiptStatus, SupportState};
 use escrow_runtime::canary::{self, Canary};
@@ -124,8 +124,8 @@ impl Root {
 
 /// The hosts that are meant: the named one, or all.
 pub fn hosts(named: Option<&str>) -> Result<Vec<&'static HookFile>, Error> {
-    let Some(name) = named else { return Ok(HOOK_FILES.iter().collect()) };
-    let known = || HOOK_FILES.iter().map(|file| file.host).collect::<Vec<_>>().join(", ");
+    let Some(name) = named else { return Ok(hook_files().collect()) };
+    let known = || hook_files().map(|file| file.host).collect::<Vec<_>>().join(", ");
     match hook_file(name) {
         Some(file) => Ok(vec![file]),
         None => Err(Error::author("unknown_host", format!("unknown host `{name}`"))

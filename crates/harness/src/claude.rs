@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::command_line::{hook_settings, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
+use crate::install::{EntryForm, Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{amount, count, object, text};
+use crate::stream::{amount, count, text};
 use crate::{
     CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec, HookDialect,
     Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported, ending, messages,
@@ -104,6 +105,15 @@ impl Harness for Claude {
 // `Stop` takes context too, but then the agent continues: `BlockStop` says that plainly.
 static HOOKS: HookDialect = HookDialect {
     harness: "claude",
+    display_name: "Claude Code",
+    file: HookFile {
+        host: "claude",
+        project: ".claude/settings.json",
+        user: ".claude/settings.json",
+        is_unverified: false,
+        note: None,
+        form: Form::Json(EntryForm::Matcher),
+    },
     fields: CLAUDE_FIELDS,
     events: &[
         HookEvent::meaning("SessionStart", Event::SessionStarted, &[AnswerForm::Context])
@@ -136,7 +146,7 @@ const USAGE_MARKERS: &[&str] = &["error: unknown option", "error: option", "cann
 /// The tool with which the model returns structured output.
 const STRUCTURED_OUTPUT: &str = "StructuredOutput";
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     terminal: Terminal,
@@ -148,43 +158,7 @@ struct Parser {
     structured: Option<Value>,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            observed: Observed::default(),
-            terminal: Terminal::Missing,
-            usage: Usage::default(),
-            turns: 0,
-            last_message: None,
-            prompt_was_blocked: false,
-            has_denials: false,
-            structured: None,
-        }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
-        }
-        progress
-    }
-
-    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
-        let terminal = std::mem::replace(&mut self.terminal, Terminal::Missing);
-        let mut usage = self.usage;
-        usage.turns = usage.turns.or((self.turns > 0).then_some(self.turns));
-        let anything = self.observed.anything;
-        let denials = self.has_denials.then(|| std::mem::take(&mut self.observed.denials));
-        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
-        let report = self.observed.report(terminal, exit, truncated, usage, denials);
-        Report { structured: self.structured.take(), ..report }
-    }
-}
-
-impl Parser {
     fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         let Some(kind) = text(line, "type") else { return };
         if let Some(id) = text(line, "session_id") {
@@ -204,6 +178,19 @@ impl Parser {
         }
     }
 
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let terminal = std::mem::take(&mut self.terminal);
+        let mut usage = self.usage;
+        usage.turns = usage.turns.or((self.turns > 0).then_some(self.turns));
+        let anything = self.observed.anything;
+        let denials = self.has_denials.then(|| std::mem::take(&mut self.observed.denials));
+        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
+        let report = self.observed.report(terminal, exit, truncated, usage, denials);
+        Report { structured: self.structured.take(), ..report }
+    }
+}
+
+impl Parser {
     fn system(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         match text(line, "subtype") {
             Some("init") => {

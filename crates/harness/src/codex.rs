@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::command_line::{hook_command, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
+use crate::install::{Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{count, object, text};
+use crate::stream::{count, text};
 use crate::{
     CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
     HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
@@ -118,6 +119,15 @@ fn sandbox_mode(order: &Order<'_>) -> &'static str {
 
 static HOOKS: HookDialect = HookDialect {
     harness: "codex",
+    display_name: "Codex",
+    file: HookFile {
+        host: "codex",
+        project: ".codex/config.toml",
+        user: ".codex/config.toml",
+        is_unverified: false,
+        note: Some("codex runs hooks only after a person has trusted them in its terminal"),
+        form: Form::Toml,
+    },
     fields: CLAUDE_FIELDS,
     events: &[
         HookEvent::meaning("SessionStart", Event::SessionStarted, &[AnswerForm::Context])
@@ -141,7 +151,7 @@ static HOOKS: HookDialect = HookDialect {
 const USAGE_MARKERS: &[&str] =
     &["error: unexpected argument", "error: invalid value", "Error loading config"];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     terminal: Terminal,
@@ -151,45 +161,7 @@ struct Parser {
     is_answered: bool,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            observed: Observed::default(),
-            terminal: Terminal::Missing,
-            usage: Usage::default(),
-            turns: 0,
-            is_answered: false,
-        }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
-        }
-        progress
-    }
-
-    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
-        let terminal = std::mem::replace(&mut self.terminal, Terminal::Missing);
-        let turns = match &terminal {
-            Terminal::Failed(error) if error.kind == ErrorKind::Blocked => Some(0),
-            Terminal::Failed(_) | Terminal::Clean | Terminal::Missing => {
-                Observed::counted(self.turns, &terminal)
-            }
-        };
-        let usage = Usage { turns, ..self.usage };
-        let anything = self.observed.anything;
-        // It says so at every start and explains nothing.
-        let stderr = stderr.trim_start().trim_start_matches("Reading additional input from stdin...");
-        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
-        self.observed.report(terminal, exit, truncated, usage, None)
-    }
-}
-
-impl Parser {
     fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         let Some(kind) = text(line, "type") else { return };
         match kind {
@@ -227,6 +199,24 @@ impl Parser {
         }
     }
 
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let terminal = std::mem::take(&mut self.terminal);
+        let turns = match &terminal {
+            Terminal::Failed(error) if error.kind == ErrorKind::Blocked => Some(0),
+            Terminal::Failed(_) | Terminal::Clean | Terminal::Missing => {
+                Observed::counted(self.turns, &terminal)
+            }
+        };
+        let usage = Usage { turns, ..self.usage };
+        let anything = self.observed.anything;
+        // It says so at every start and explains nothing.
+        let stderr = stderr.trim_start().trim_start_matches("Reading additional input from stdin...");
+        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
+        self.observed.report(terminal, exit, truncated, usage, None)
+    }
+}
+
+impl Parser {
     fn item(&mut self, item: &Value, is_completed: bool, progress: &mut Vec<Progress>) {
         let Some(kind) = text(item, "type") else { return };
         match kind {

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::command_line::{hook_command, prompt_argument, session_id, utf8};
 use crate::hooks::{AnswerForm, Fields, HookEvent};
+use crate::install::{EntryForm, Form, HookFile, TRUST};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{count, object, text};
+use crate::stream::{count, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
     HarnessSpec, HookDialect, Known, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
@@ -115,6 +116,15 @@ impl Harness for Copilot {
 // The alias names give payloads with other keys.
 static HOOKS: HookDialect = HookDialect {
     harness: "copilot",
+    display_name: "GitHub Copilot CLI",
+    file: HookFile {
+        host: "copilot",
+        project: ".github/hooks/escrow.json",
+        user: ".copilot/hooks/escrow.json",
+        is_unverified: false,
+        note: Some(TRUST),
+        form: Form::Json(EntryForm::Bash),
+    },
     fields: Fields {
         session: &["/sessionId", "/session_id"],
         turn: &[],
@@ -143,7 +153,7 @@ static HOOKS: HookDialect = HookDialect {
 
 const USAGE_MARKERS: &[&str] = &["error: Invalid command format", "error: unknown option", "error: option"];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     terminal: Terminal,
@@ -151,35 +161,7 @@ struct Parser {
     turns: u64,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self { observed: Observed::default(), terminal: Terminal::Missing, error: None, turns: 0 }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
-        }
-        progress
-    }
-
-    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
-        let terminal = match self.error.take() {
-            Some(error) => Terminal::Failed(error),
-            None => std::mem::replace(&mut self.terminal, Terminal::Missing),
-        };
-        let usage = Usage { turns: Observed::counted(self.turns, &terminal), ..Usage::default() };
-        let denials = self.observed.streamed_denials(&terminal);
-        let anything = self.observed.anything;
-        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
-        self.observed.report(terminal, exit, truncated, usage, denials)
-    }
-}
-
-impl Parser {
     fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         let Some(kind) = text(line, "type") else { return };
         let data = line.get("data").unwrap_or(&Value::Null);
@@ -207,6 +189,20 @@ impl Parser {
         }
     }
 
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let terminal = match self.error.take() {
+            Some(error) => Terminal::Failed(error),
+            None => std::mem::take(&mut self.terminal),
+        };
+        let usage = Usage { turns: Observed::counted(self.turns, &terminal), ..Usage::default() };
+        let denials = self.observed.streamed_denials(&terminal);
+        let anything = self.observed.anything;
+        let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
+        self.observed.report(terminal, exit, truncated, usage, denials)
+    }
+}
+
+impl Parser {
     fn message(&mut self, data: &Value, progress: &mut Vec<Progress>) {
         if let Some(model) = text(data, "model") {
             self.observed.model(model, progress);

@@ -3,14 +3,16 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_settings, session_id, utf8};
+use crate::command_line::{session_id, utf8};
+use crate::gemini_family::{approval_mode, settings_file};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
+use crate::install::{EntryForm, Form, HookFile, TRUST};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{count, object, text};
+use crate::stream::{count, text};
 use crate::{
-    Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn,
-    Unsupported, ending, service_variables,
+    Auth, CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
+    HookDialect, Known, LoginFile, Order, Progress, Report, StreamParser, Turn, Unsupported, ending,
+    service_variables,
 };
 
 pub(crate) struct Gemini;
@@ -71,19 +73,13 @@ impl Harness for Gemini {
             Auth::Key => "gemini-api-key",
             Auth::Login => "oauth-personal",
         };
-        let mut settings = json!({
+        let settings = json!({
             "security": {"auth": {"selectedType": auth}},
             "general": {"enableAutoUpdate": false, "maxAttempts": 2},
             "privacy": {"usageStatisticsEnabled": false},
             "telemetry": {"enabled": false},
         });
-        if let Some(turns) = order.turns {
-            settings["model"] = json!({"maxSessionTurns": turns});
-        }
-        if let Some(hooks) = hook_settings(order, SPEC.hooks) {
-            settings["hooks"] = hooks;
-        }
-        line.json_file(config.join(".gemini/settings.json"), &settings);
+        settings_file(&mut line, config.join(".gemini/settings.json"), settings, order, SPEC.hooks);
         Ok(line)
     }
 
@@ -92,16 +88,17 @@ impl Harness for Gemini {
     }
 }
 
-/// `default` offers neither edits nor the shell, `auto_edit` no shell.
-fn approval_mode(order: &Order<'_>) -> &'static str {
-    match (order.permission, order.confinement) {
-        (Permission::Read, Confinement::Program) => "default",
-        (Permission::Read, Confinement::Kernel) | (Permission::Edit | Permission::Full, _) => "yolo",
-    }
-}
-
 static HOOKS: HookDialect = HookDialect {
     harness: "gemini",
+    display_name: "Gemini CLI",
+    file: HookFile {
+        host: "gemini",
+        project: ".gemini/settings.json",
+        user: ".gemini/settings.json",
+        is_unverified: false,
+        note: Some(TRUST),
+        form: Form::Json(EntryForm::Matcher),
+    },
     fields: CLAUDE_FIELDS,
     events: &[
         HookEvent::meaning("SessionStart", Event::SessionStarted, &[AnswerForm::Context]),
@@ -128,7 +125,7 @@ const USAGE_MARKERS: &[&str] = &["Unknown argument", "Invalid values", "Invalid 
 /// The errors of tool results that are refusals. A tool that is not offered is one that the mode does not allow.
 const DENIALS: &[&str] = &["tool_not_registered", "policy_violation", "invalid_tool_params"];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     terminal: Terminal,
@@ -141,50 +138,7 @@ struct Parser {
     stopped: Option<HarnessError>,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            observed: Observed::default(),
-            terminal: Terminal::Missing,
-            usage: Usage::default(),
-            turns: 0,
-            is_answering: false,
-            last_error: None,
-            stopped: None,
-        }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
-        }
-        progress
-    }
-
-    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
-        let mut terminal = std::mem::replace(&mut self.terminal, Terminal::Missing);
-        // The message of some API errors lacks the status, but the exit code has it.
-        if let Terminal::Failed(error) = &mut terminal
-            && error.kind == ErrorKind::Api
-            && let Some(status) = status_of(exit)
-        {
-            error.kind = ending::kind_of_status(status);
-        }
-        let turns = Observed::counted(self.turns, &terminal);
-        let denials = self.observed.streamed_denials(&terminal);
-        let anything = self.observed.anything;
-        let truncated = || {
-            explained(exit, stderr)
-                .unwrap_or_else(|| ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS))
-        };
-        self.observed.report(terminal, exit, truncated, Usage { turns, ..self.usage }, denials)
-    }
-}
-
-impl Parser {
     fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         let Some(kind) = text(line, "type") else { return };
         match kind {
@@ -219,6 +173,27 @@ impl Parser {
         }
     }
 
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let mut terminal = std::mem::take(&mut self.terminal);
+        // The message of some API errors lacks the status, but the exit code has it.
+        if let Terminal::Failed(error) = &mut terminal
+            && error.kind == ErrorKind::Api
+            && let Some(status) = status_of(exit)
+        {
+            error.kind = ending::kind_of_status(status);
+        }
+        let turns = Observed::counted(self.turns, &terminal);
+        let denials = self.observed.streamed_denials(&terminal);
+        let anything = self.observed.anything;
+        let truncated = || {
+            explained(exit, stderr)
+                .unwrap_or_else(|| ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS))
+        };
+        self.observed.report(terminal, exit, truncated, Usage { turns, ..self.usage }, denials)
+    }
+}
+
+impl Parser {
     fn answer(&mut self, progress: &mut Vec<Progress>) {
         if !self.is_answering {
             self.is_answering = true;

@@ -6,10 +6,16 @@
 use escrow_protocol::vocabulary::LifecycleEventKind;
 use serde_json::{Value, json};
 
+use crate::install::HookFile;
+
 /// The hooks of one harness.
 #[derive(Debug)]
 pub struct HookDialect {
     pub harness: &'static str,
+    /// The name that the vendor gives the program.
+    pub display_name: &'static str,
+    /// Where the program keeps its hooks.
+    pub file: HookFile,
     pub events: &'static [HookEvent],
     pub(crate) fields: Fields,
 }

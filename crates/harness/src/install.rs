@@ -29,11 +29,11 @@ pub struct HookFile {
     pub is_unverified: bool,
     /// What a person must do before the hooks run.
     pub note: Option<&'static str>,
-    form: Form,
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Form {
+pub(crate) enum Form {
     /// `hooks.<event>[]` of a JSON file.
     Json(EntryForm),
     /// `[[hooks.<event>]]` of a TOML file.
@@ -44,7 +44,7 @@ enum Form {
 
 /// One element of `hooks.<event>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryForm {
+pub(crate) enum EntryForm {
     /// `{"hooks": [{"type": "command", "command": …}]}`, with a `matcher` for one tool.
     Matcher,
     /// `{"type": "command", "bash": …}` in a file of version 1.
@@ -53,71 +53,18 @@ enum EntryForm {
     Command,
 }
 
-const TRUST: &str = "the hooks of a project run only in a folder that the user has told the program to trust";
+/// The note of programs that run hooks in trusted folders only.
+pub(crate) const TRUST: &str =
+    "the hooks of a project run only in a folder that the user has told the program to trust";
 
-/// Every host, in the order of `harness status`.
-pub static HOOK_FILES: &[HookFile] = &[
-    HookFile {
-        host: "claude",
-        project: ".claude/settings.json",
-        user: ".claude/settings.json",
-        is_unverified: false,
-        note: None,
-        form: Form::Json(EntryForm::Matcher),
-    },
-    HookFile {
-        host: "codex",
-        project: ".codex/config.toml",
-        user: ".codex/config.toml",
-        is_unverified: false,
-        note: Some("codex runs hooks only after a person has trusted them in its terminal"),
-        form: Form::Toml,
-    },
-    HookFile {
-        host: "gemini",
-        project: ".gemini/settings.json",
-        user: ".gemini/settings.json",
-        is_unverified: false,
-        note: Some(TRUST),
-        form: Form::Json(EntryForm::Matcher),
-    },
-    HookFile {
-        host: "opencode",
-        project: ".opencode/plugin/escrow.js",
-        user: ".config/opencode/plugin/escrow.js",
-        is_unverified: false,
-        note: None,
-        form: Form::Plugin,
-    },
-    HookFile {
-        host: "copilot",
-        project: ".github/hooks/escrow.json",
-        user: ".copilot/hooks/escrow.json",
-        is_unverified: false,
-        note: Some(TRUST),
-        form: Form::Json(EntryForm::Bash),
-    },
-    HookFile {
-        host: "qwen",
-        project: ".qwen/settings.json",
-        user: ".qwen/settings.json",
-        is_unverified: false,
-        note: None,
-        form: Form::Json(EntryForm::Matcher),
-    },
-    HookFile {
-        host: "cursor",
-        project: ".cursor/hooks.json",
-        user: ".cursor/hooks.json",
-        is_unverified: true,
-        note: Some("unverified: written as the vendor documents it, tried with no real program"),
-        form: Form::Json(EntryForm::Command),
-    },
-];
+/// The hook file of every host, in the order of `harness status`.
+pub fn hook_files() -> impl Iterator<Item = &'static HookFile> {
+    crate::dialects().map(|dialect| &dialect.file)
+}
 
 /// The hook file of a host.
 pub fn hook_file(host: &str) -> Option<&'static HookFile> {
-    HOOK_FILES.iter().find(|file| file.host == host)
+    hook_files().find(|file| file.host == host)
 }
 
 /// What a file says of our hooks.
@@ -140,7 +87,7 @@ pub enum Uninstalled {
 
 impl HookFile {
     fn dialect(&self) -> &'static HookDialect {
-        crate::dialect(self.host).expect("a test names the dialect of every hook file")
+        crate::dialect(self.host).expect("a hook file has the name of its dialect, by a test")
     }
 
     /// The text with our hooks, for a program at this path. `None` is a file that does not exist.
@@ -195,18 +142,18 @@ fn words(host: &str, program: &str) -> [String; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::HOOK_FILES;
+    use super::hook_file;
 
     #[test]
-    fn every_dialect_has_one_hook_file() {
-        let hosts: Vec<&str> = HOOK_FILES.iter().map(|file| file.host).collect();
-        let dialects: Vec<&str> = crate::dialects().map(|dialect| dialect.harness).collect();
-        assert_eq!(hosts, dialects);
+    fn a_hook_file_has_the_name_of_its_dialect() {
+        for dialect in crate::dialects() {
+            assert_eq!(dialect.file.host, dialect.harness);
+        }
     }
 
     #[test]
     fn our_command_is_recognised_whatever_its_path_and_no_other_is() {
-        let claude = &HOOK_FILES[0];
+        let claude = hook_file("claude").expect("claude has hooks");
         for program in ["/usr/bin/escrow", "/opt/my tools/it's/escrow", "escrow"] {
             let command = claude.command(program, "Stop");
             assert_eq!(claude.program_in(&command, "Stop").as_deref(), Some(program));

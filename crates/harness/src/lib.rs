@@ -18,6 +18,7 @@ mod ending;
 mod figures;
 pub mod frames;
 mod gemini;
+mod gemini_family;
 mod hooks;
 pub mod install;
 pub mod manifest;

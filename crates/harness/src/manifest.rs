@@ -52,7 +52,7 @@ pub fn adapter(dialect: &HookDialect, version: WireVersion) -> AdapterEntry {
         contract_version: version.as_str().to_owned(),
         adapter_id: dialect.harness.to_owned(),
         adapter_version: env!("CARGO_PKG_VERSION").to_owned(),
-        display_name: display_name(dialect.harness).to_owned(),
+        display_name: dialect.display_name.to_owned(),
         role: AdapterRole::PrimaryWorker,
         integration_modes: modes,
         lifecycle_events,
@@ -79,17 +79,4 @@ pub fn adapter(dialect: &HookDialect, version: WireVersion) -> AdapterEntry {
         known_degradations: Vec::new(),
     };
     AdapterEntry { manifest, conformance: ConformanceLevel::PreConformance }
-}
-
-fn display_name(host: &str) -> &str {
-    match host {
-        "claude" => "Claude Code",
-        "codex" => "Codex",
-        "gemini" => "Gemini CLI",
-        "opencode" => "OpenCode",
-        "copilot" => "GitHub Copilot CLI",
-        "qwen" => "Qwen Code",
-        "cursor" => "Cursor (unverified)",
-        other => other,
-    }
 }

@@ -32,8 +32,9 @@ pub(crate) struct Observed {
 }
 
 /// What the terminal line said.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Terminal {
+    #[default]
     Missing,
     Clean,
     Failed(HarnessError),

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::command_line::{session_id, utf8};
 use crate::hooks::{AnswerForm, Condition, Fields, HookEvent};
+use crate::install::{Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{amount, count, object, text};
+use crate::stream::{amount, count, text};
 use crate::{
     CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
     HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
@@ -146,6 +147,15 @@ pub(crate) fn plugin(hook: &[String]) -> String {
 // The plugin process ends with the session, so that a stop cannot be held back.
 static HOOKS: HookDialect = HookDialect {
     harness: "opencode",
+    display_name: "OpenCode",
+    file: HookFile {
+        host: "opencode",
+        project: ".opencode/plugin/escrow.js",
+        user: ".config/opencode/plugin/escrow.js",
+        is_unverified: false,
+        note: None,
+        form: Form::Plugin,
+    },
     fields: Fields {
         session: &["/sessionID", "/input/sessionID", "/info/id"],
         turn: &["/output/message/id", "/input/messageID", "/messageID"],
@@ -173,7 +183,7 @@ static HOOKS: HookDialect = HookDialect {
 /// A wrong flag prints the help.
 const USAGE_MARKERS: &[&str] = &["opencode run [message..]"];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     error: Option<HarnessError>,
@@ -186,28 +196,25 @@ struct Parser {
     was_rejected: bool,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            observed: Observed::default(),
-            error: None,
-            is_answered: false,
-            steps: 0,
-            input_tokens: 0,
-            output_tokens: 0,
-            cost_usd: 0.0,
-            was_rejected: false,
-        }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
+    fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        let Some(kind) = text(line, "type") else { return };
+        if let Some(id) = text(line, "sessionID") {
+            self.observed.anything = true;
+            self.observed.session(id, progress);
         }
-        progress
+        let part = line.get("part").unwrap_or(&Value::Null);
+        match kind {
+            "step_start" => {
+                self.is_answered = false;
+                self.observed.final_text.clear();
+            }
+            "text" => self.text(part, progress),
+            "tool_use" => self.tool(part, progress),
+            "step_finish" => self.step_finish(part, progress),
+            "error" => self.error = Some(failure(line.get("error").unwrap_or(&Value::Null))),
+            _ => {}
+        }
     }
 
     fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
@@ -240,26 +247,6 @@ impl StreamParser for Parser {
 }
 
 impl Parser {
-    fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
-        let Some(kind) = text(line, "type") else { return };
-        if let Some(id) = text(line, "sessionID") {
-            self.observed.anything = true;
-            self.observed.session(id, progress);
-        }
-        let part = line.get("part").unwrap_or(&Value::Null);
-        match kind {
-            "step_start" => {
-                self.is_answered = false;
-                self.observed.final_text.clear();
-            }
-            "text" => self.text(part, progress),
-            "tool_use" => self.tool(part, progress),
-            "step_finish" => self.step_finish(part, progress),
-            "error" => self.error = Some(failure(line.get("error").unwrap_or(&Value::Null))),
-            _ => {}
-        }
-    }
-
     fn text(&mut self, part: &Value, progress: &mut Vec<Progress>) {
         // The prompt that follows a compaction: the model's real answer is still to come.
         if part.get("synthetic").and_then(Value::as_bool) == Some(true) {

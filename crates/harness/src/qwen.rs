@@ -3,14 +3,16 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_settings, prompt_argument, session_id, utf8};
+use crate::command_line::{prompt_argument, session_id, utf8};
+use crate::gemini_family::{approval_mode, settings_file};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
+use crate::install::{EntryForm, Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{count, object, text};
+use crate::stream::{count, text};
 use crate::{
-    Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn,
-    Unsupported, ending, messages, service_variables,
+    Auth, CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
+    HookDialect, Known, LoginFile, Order, Progress, Report, StreamParser, Turn, Unsupported, ending,
+    messages, service_variables,
 };
 
 pub(crate) struct Qwen;
@@ -68,20 +70,14 @@ impl Harness for Qwen {
             line.arguments(&["--resume", session_id(id)?]);
         }
         line.env("QWEN_HOME", utf8(&config)?).env("QWEN_CODE_NO_RELAUNCH", "1");
-        let mut settings = json!({
+        let settings = json!({
             "general": {"disableAutoUpdate": true},
             "privacy": {"usageStatisticsEnabled": false},
             "telemetry": {"enabled": false},
             // It asks the model once more after the answer, with tools, and nothing reads what it remembers.
             "memory": {"enableManagedAutoMemory": false},
         });
-        if let Some(turns) = order.turns {
-            settings["model"] = json!({"maxSessionTurns": turns});
-        }
-        if let Some(hooks) = hook_settings(order, SPEC.hooks) {
-            settings["hooks"] = hooks;
-        }
-        line.json_file(config.join("settings.json"), &settings);
+        settings_file(&mut line, config.join("settings.json"), settings, order, SPEC.hooks);
         Ok(line)
     }
 
@@ -90,16 +86,17 @@ impl Harness for Qwen {
     }
 }
 
-/// `default` denies edits and the shell, `auto-edit` the shell.
-fn approval_mode(order: &Order<'_>) -> &'static str {
-    match (order.permission, order.confinement) {
-        (Permission::Read, Confinement::Program) => "default",
-        (Permission::Read, Confinement::Kernel) | (Permission::Edit | Permission::Full, _) => "yolo",
-    }
-}
-
 static HOOKS: HookDialect = HookDialect {
     harness: "qwen",
+    display_name: "Qwen Code",
+    file: HookFile {
+        host: "qwen",
+        project: ".qwen/settings.json",
+        user: ".qwen/settings.json",
+        is_unverified: false,
+        note: None,
+        form: Form::Json(EntryForm::Matcher),
+    },
     fields: CLAUDE_FIELDS,
     events: &[
         // Says that the program has credentials; no other hook tells that a session starts or ends.
@@ -119,7 +116,7 @@ const USAGE_MARKERS: &[&str] = &["Unknown argument", "Invalid values"];
 /// Qwen Code reports a failed request as the answer of a successful run.
 const API_ERROR: &str = "[API Error:";
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parser {
     observed: Observed,
     terminal: Terminal,
@@ -127,41 +124,7 @@ struct Parser {
     has_denials: bool,
 }
 
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            observed: Observed::default(),
-            terminal: Terminal::Missing,
-            usage: Usage::default(),
-            has_denials: false,
-        }
-    }
-}
-
 impl StreamParser for Parser {
-    fn line(&mut self, line: &str) -> Vec<Progress> {
-        let mut progress = Vec::new();
-        if let Some(value) = object(line) {
-            self.read(&value, &mut progress);
-        }
-        progress
-    }
-
-    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
-        let terminal = std::mem::replace(&mut self.terminal, Terminal::Missing);
-        let anything = self.observed.anything;
-        let denials = self.has_denials.then(|| std::mem::take(&mut self.observed.denials));
-        let truncated = || match exit {
-            Exit::Code(53) => ending::error(ErrorKind::TurnLimit, "reached the limit of turns"),
-            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
-                ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS)
-            }
-        };
-        self.observed.report(terminal, exit, truncated, self.usage, denials)
-    }
-}
-
-impl Parser {
     fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         let Some(kind) = text(line, "type") else { return };
         if let Some(id) = text(line, "session_id") {
@@ -181,6 +144,21 @@ impl Parser {
         }
     }
 
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let terminal = std::mem::take(&mut self.terminal);
+        let anything = self.observed.anything;
+        let denials = self.has_denials.then(|| std::mem::take(&mut self.observed.denials));
+        let truncated = || match exit {
+            Exit::Code(53) => ending::error(ErrorKind::TurnLimit, "reached the limit of turns"),
+            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+                ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS)
+            }
+        };
+        self.observed.report(terminal, exit, truncated, self.usage, denials)
+    }
+}
+
+impl Parser {
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         self.observed.terminal_lines += 1;
         self.usage.turns = count(line, "num_turns");

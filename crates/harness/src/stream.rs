@@ -12,8 +12,18 @@ pub const FINAL_TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Understands the output of one process. Unknown and broken lines are skipped, in any order and number.
 pub trait StreamParser {
+    /// Reads the JSON object of one line.
+    fn read(&mut self, line: &Value, progress: &mut Vec<Progress>);
+
     /// Reads one line of standard output.
-    fn line(&mut self, line: &str) -> Vec<Progress>;
+    fn line(&mut self, line: &str) -> Vec<Progress> {
+        let mut progress = Vec::new();
+        if let Some(value) = object(line) {
+            self.read(&value, &mut progress);
+        }
+        progress
+    }
+
     /// Judges the process after its last line.
     fn finish(&mut self, exit: Exit, stderr: &str) -> Report;
 }
@@ -60,7 +70,7 @@ pub enum Progress {
 }
 
 /// The JSON object on a line, or `None` for everything else.
-pub(crate) fn object(line: &str) -> Option<Value> {
+fn object(line: &str) -> Option<Value> {
     let line = line.trim();
     if line.len() > LINE_BYTES_MAX || !line.starts_with('{') {
         return None;

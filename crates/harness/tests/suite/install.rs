@@ -1,6 +1,6 @@
 //! Installing into generated files, and removing again.
 
-use escrow_harness::install::{HOOK_FILES, HookFile, Uninstalled, hook_file};
+use escrow_harness::install::{HookFile, Uninstalled, hook_file, hook_files};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_an_editor_panic(text in "\\PC*", host in prop::sample::select(HOOK_FILES.iter().collect::<Vec<_>>())) {
+    fn no_text_makes_an_editor_panic(text in "\\PC*", host in prop::sample::select(hook_files().collect::<Vec<_>>())) {
         let _ = host.install(Some(&text), PROGRAM);
         let _ = host.uninstall(&text);
     }
@@ -161,7 +161,7 @@ proptest! {
 
 #[test]
 fn a_file_that_install_created_is_nothing_after_uninstall() {
-    for host in HOOK_FILES {
+    for host in hook_files() {
         let created = host.install(None, PROGRAM).unwrap();
         assert_eq!(host.install(Some(&created), PROGRAM).unwrap(), created, "{}", host.host);
         assert_eq!(host.installed(&created).unwrap().programs, [PROGRAM], "{}", host.host);
