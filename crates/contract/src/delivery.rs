@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use escrow_model::{
     ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, InspectedArtifact, Location, Millis,
-    MissingArtifact, Outcome, Problem, ProducedArtifact, SeenFile,
+    Outcome, Problem, ProducedArtifact, SeenFile,
 };
 
 use crate::Schema;
@@ -61,22 +61,7 @@ pub fn judge_delivery(
                     }));
                 }
             }
-            Err(Rejection { problem, detail }) => {
-                let missing = MissingArtifact {
-                    id: expected.id.clone(),
-                    path: expected.location.label().to_owned(),
-                    required: expected.required,
-                    description: expected.description.clone(),
-                    source: expected.source,
-                    problem,
-                    detail,
-                };
-                if expected.required {
-                    delivery.missing_required.push(missing);
-                } else {
-                    delivery.missing_optional.push(missing);
-                }
-            }
+            Err(Rejection { problem, detail }) => delivery.miss(expected, problem, detail),
         }
     }
     delivery.status = delivery.verdict();

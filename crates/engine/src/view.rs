@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, List, Object, Scope, ScopeValue};
 use escrow_model::{
-    Answer, CheckIndex, Issue, MissingArtifact, RoutingBlock, RunOptions, ScopePath, Verdict,
+    Answer, CheckIndex, EXPRESSION_NAMES, EXPRESSION_NAMES_AFTER, EXPRESSION_NAMES_OF_CHAINS, Issue,
+    MissingArtifact, RoutingBlock, RunOptions, ScopePath, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,29 +21,6 @@ use crate::steps::StepsObject;
 /// Gates and contracts are short; this is far more than any of them needs.
 pub(crate) const BUDGET: Budget =
     Budget { steps: 1_000_000, memory_bytes: 32 << 20, depth: Budget::DEPTH_MAX };
-
-/// The names a check's sources may use.
-pub(crate) const NAMES: &[&str] = &[
-    "event",
-    "env",
-    "inputs",
-    "outputs",
-    "outputs_history",
-    "outputs_raw",
-    "memory",
-    "filesChanged",
-    "filesCount",
-    "branch",
-    "baseBranch",
-    "checkName",
-    "attempt",
-    "item",
-    "artifacts",
-    "output",
-    "result",
-    "trigger",
-    "steps",
-];
 
 pub(crate) struct View<'a> {
     run: &'a Run,
@@ -191,7 +169,8 @@ impl Scope for View<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        NAMES.iter().copied().filter(|name| self.name(name).is_some()).collect()
+        let names = [EXPRESSION_NAMES, EXPRESSION_NAMES_AFTER, EXPRESSION_NAMES_OF_CHAINS];
+        names.into_iter().flatten().copied().filter(|name| self.name(name).is_some()).collect()
     }
 
     fn author_association(&self) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use escrow_model::ProviderSpec;
+use escrow_model::{EXPRESSION_NAMES, EXPRESSION_NAMES_AFTER, ProviderSpec};
 
 use crate::foreign_keys::FOREIGN;
 use crate::keys;
@@ -30,9 +30,9 @@ pub fn every_word(catalog: &[ProviderSpec]) -> BTreeSet<String> {
         words.extend(provider.keys.iter().map(|key| key.name.to_owned()));
     }
     words.extend(
-        scope::NAMES
+        EXPRESSION_NAMES
             .iter()
-            .chain(scope::NAMES_AFTER)
+            .chain(EXPRESSION_NAMES_AFTER)
             .chain(scope::NAMES_OF_CHAINS)
             .map(|name| (*name).to_owned()),
     );

@@ -1,8 +1,7 @@
 //! Judges a recorded delivery by another contract, as far as the record allows.
 
 use escrow_model::{
-    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Problem,
-    ProducedArtifact,
+    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, Problem, ProducedArtifact,
 };
 
 /// The delivery, or the ids of the artifacts of which nothing is known.
@@ -26,22 +25,7 @@ pub(super) fn delivered(
         match known {
             None => unknown.push(expected.id.clone()),
             Some(Ok(produced)) => delivery.produced.extend(produced),
-            Some(Err(problem)) => {
-                let missing = MissingArtifact {
-                    id: expected.id.clone(),
-                    path: expected.location.label().to_owned(),
-                    required: expected.required,
-                    description: expected.description.clone(),
-                    source: expected.source,
-                    problem,
-                    detail: String::new(),
-                };
-                if expected.required {
-                    delivery.missing_required.push(missing);
-                } else {
-                    delivery.missing_optional.push(missing);
-                }
-            }
+            Some(Err(problem)) => delivery.miss(expected, problem, String::new()),
         }
     }
     if !unknown.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Source;
+use super::{ExpectedArtifact, Source};
 use crate::Millis;
 
 /// The verdict on the contract. `runs show --output json` prints it under `artifacts`.
@@ -28,6 +28,24 @@ pub enum Expectation {
 }
 
 impl Delivery {
+    /// Records that an artifact was not delivered.
+    pub fn miss(&mut self, expected: &ExpectedArtifact, problem: Problem, detail: String) {
+        let missing = MissingArtifact {
+            id: expected.id.clone(),
+            path: expected.location.label().to_owned(),
+            required: expected.required,
+            description: expected.description.clone(),
+            source: expected.source,
+            problem,
+            detail,
+        };
+        if expected.required {
+            self.missing_required.push(missing);
+        } else {
+            self.missing_optional.push(missing);
+        }
+    }
+
     /// Whether it says anything of this artifact.
     pub fn speaks_of(&self, id: &str) -> bool {
         self.produced.iter().any(|produced| produced.id == id)

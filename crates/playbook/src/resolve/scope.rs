@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use escrow_model::{Plan, Safety};
+use escrow_model::{EXPRESSION_NAMES, EXPRESSION_NAMES_AFTER, Plan, Safety};
 use escrow_template::PathStep;
 
 use super::graph::Graph;
@@ -13,25 +13,6 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::source::{Mention, Stage, Use};
 use crate::suggest::did_you_mean;
 use crate::yaml::span_within;
-
-/// The names that every source can read.
-pub(crate) const NAMES: &[&str] = &[
-    "event",
-    "env",
-    "inputs",
-    "outputs",
-    "outputs_history",
-    "outputs_raw",
-    "memory",
-    "filesChanged",
-    "filesCount",
-    "branch",
-    "baseBranch",
-    "checkName",
-    "attempt",
-    "item",
-    "artifacts",
-];
 
 /// The names that are known when a run starts.
 const NAMES_AT_START: &[&str] =
@@ -54,9 +35,6 @@ const MEMBERS_OF_STEPS: &[&str] = &[
     "output",
     "run_id",
 ];
-
-/// The names that only sources after the provider can read.
-pub(crate) const NAMES_AFTER: &[&str] = &["output", "result"];
 
 /// The names that the `if` of an expected artifact cannot read, because no check evaluates it.
 const NAMES_OF_CHECKS: &[&str] = &["checkName", "attempt", "output", "result"];
@@ -146,17 +124,20 @@ impl ScopeValidator<'_> {
         let name_span = span_within(self.text, &used.node, &(start..start + name.len()));
         if used.is_artifact_condition() && NAMES_OF_CHECKS.contains(&name) {
             self.not_a_check(used, name, name_span);
-        } else if NAMES_AFTER.contains(&name) {
+        } else if EXPRESSION_NAMES_AFTER.contains(&name) {
             match used.stage {
                 Stage::RunStart => self.before_checks(used, name, name_span),
                 Stage::BeforeProvider => self.too_early(used, name, name_span),
                 Stage::AfterProvider => {}
             }
-        } else if used.stage == Stage::RunStart && NAMES.contains(&name) && !NAMES_AT_START.contains(&name) {
+        } else if used.stage == Stage::RunStart
+            && EXPRESSION_NAMES.contains(&name)
+            && !NAMES_AT_START.contains(&name)
+        {
             self.before_checks(used, name, name_span);
         } else if name == "item" {
             self.item(used, name_span);
-        } else if !NAMES.contains(&name) {
+        } else if !EXPRESSION_NAMES.contains(&name) {
             if !mention.guarded {
                 self.unknown(used, name, name_span);
             }
@@ -246,8 +227,8 @@ impl ScopeValidator<'_> {
     }
 
     fn unknown(&mut self, used: &Use, name: &str, span: Range<usize>) {
-        let after = if used.stage == Stage::AfterProvider { NAMES_AFTER } else { &[] };
-        let known = NAMES.iter().chain(after).copied().chain(escrow_expr::helper_names());
+        let after = if used.stage == Stage::AfterProvider { EXPRESSION_NAMES_AFTER } else { &[] };
+        let known = EXPRESSION_NAMES.iter().chain(after).copied().chain(escrow_expr::helper_names());
         let help = FOREIGN_NAMES
             .iter()
             .find(|(foreign, _)| *foreign == name)
@@ -259,7 +240,8 @@ impl ScopeValidator<'_> {
                     .then(|| format!("read the output of the check as `outputs.{name}`"))
             })
             .unwrap_or_else(|| {
-                let all: Vec<String> = NAMES.iter().chain(after).map(|name| format!("`{name}`")).collect();
+                let all: Vec<String> =
+                    EXPRESSION_NAMES.iter().chain(after).map(|name| format!("`{name}`")).collect();
                 format!("the names are {}", all.join(", "))
             });
         self.found.push(
