@@ -20,8 +20,15 @@ struct Action {
 }
 
 /// The names of all actions, in the order of the documentation.
-pub(crate) const ACTION_NAMES: &[&str] =
-    &["gh-merge", "gh-comment", "gh-label", "gh-issue", "gh-review", "gh-status", "shell", "http", "notify"];
+pub(crate) const ACTION_NAMES: &[&str] = &{
+    let mut names = [""; ACTIONS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ACTIONS[at].name;
+        at += 1;
+    }
+    names
+};
 
 const ACTIONS: &[Action] = &[
     Action {
@@ -302,9 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_action_has_a_name_and_its_needs_are_keys() {
-        let names: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
-        assert_eq!(names, ACTION_NAMES);
+    fn the_needs_of_an_action_are_its_keys() {
         for action in ACTIONS {
             let is_key = |need: &&str| action.keys.iter().any(|(key, _)| key == need);
             assert!(action.needs.iter().all(|group| group.iter().all(&is_key)), "{}", action.name);
