@@ -21,6 +21,7 @@ mod connect;
 mod decisions;
 mod derived;
 mod entries;
+mod error;
 mod feed;
 mod fires;
 mod hash;
@@ -41,7 +42,6 @@ mod schema;
 mod size;
 mod store;
 mod tables;
-mod trouble;
 mod verify;
 mod writer;
 

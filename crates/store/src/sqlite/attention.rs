@@ -15,9 +15,9 @@ use crate::attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, S
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::lease::{Holder, Liveness};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 /// What cannot be derived; a step of the schema.
 pub(crate) const TABLES: &str = "
@@ -29,7 +29,7 @@ CREATE TABLE dismissals (
 CREATE INDEX dismissals_by_fingerprint ON dismissals (fingerprint, number);
 ";
 
-/// What makes two occurrences the same trouble.
+/// What makes two occurrences the same error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cause {
     kind: AttentionKind,
@@ -115,7 +115,7 @@ impl Cause {
 }
 
 /// The latest of each fingerprint.
-fn dismissals(connection: &Connection) -> Result<BTreeMap<String, Dismissal>, Trouble> {
+fn dismissals(connection: &Connection) -> Result<BTreeMap<String, Dismissal>, SqliteError> {
     let mut statement =
         connection.prepare_cached("SELECT fingerprint, dismissal FROM dismissals ORDER BY number")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, from_json(row, 1)?)))?;
@@ -124,7 +124,7 @@ fn dismissals(connection: &Connection) -> Result<BTreeMap<String, Dismissal>, Tr
 
 /// Forgets dismissals whose last run was removed and whose cause has no other occurrence. Every holder counts as dead
 /// here, so that no dismissal is forgotten too early.
-pub(crate) fn forget_gone(connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn forget_gone(connection: &Connection) -> Result<(), SqliteError> {
     let dismissals = dismissals(connection)?;
     let mut left = BTreeMap::new();
     causes::ended(connection, &dismissals, &mut left)?;

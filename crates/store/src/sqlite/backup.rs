@@ -9,8 +9,8 @@ use rusqlite::backup::{Backup, StepResult};
 
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::connect;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 impl Store {
     /// Copies the database to a file that does not exist yet, and names the runs in it. The copy is one file: no log
@@ -21,7 +21,7 @@ impl Store {
 }
 
 /// Copies every page in one step, under one read lock: the copy is what one transaction left.
-pub(crate) fn copy_pages(from: &Connection, to: &mut Connection) -> Result<(), Trouble> {
+pub(crate) fn copy_pages(from: &Connection, to: &mut Connection) -> Result<(), SqliteError> {
     let backup = Backup::new(from, to)?;
     for _ in 0..ATTEMPTS {
         match backup.step(-1)? {
@@ -29,21 +29,21 @@ pub(crate) fn copy_pages(from: &Connection, to: &mut Connection) -> Result<(), T
             _ => std::thread::sleep(PAUSE),
         }
     }
-    Err(Trouble::Known(StoreErrorKind::Locked, "the database was locked for too long".into()))
+    Err(SqliteError::Known(StoreErrorKind::Locked, "the database was locked for too long".into()))
 }
 
 /// How often, and how long after each other, a locked database is tried.
 const ATTEMPTS: u32 = 1_000;
 const PAUSE: Duration = Duration::from_millis(10);
 
-fn copy(connection: &Connection, to: &Path) -> Result<Vec<RunId>, Trouble> {
+fn copy(connection: &Connection, to: &Path) -> Result<Vec<RunId>, SqliteError> {
     connect::make_private(to);
     let mut target = Connection::open(to)?;
     copy_pages(connection, &mut target)?;
     // The copy says that it has a log, like the original. Checked here, because its owner may need it years later.
     let problem: String = target.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if problem != "ok" {
-        return Err(Trouble::Known(
+        return Err(SqliteError::Known(
             StoreErrorKind::Corrupt,
             format!("the copy is damaged, and so may be the original: {problem}"),
         ));
@@ -53,6 +53,6 @@ fn copy(connection: &Connection, to: &Path) -> Result<Vec<RunId>, Trouble> {
         let rows = statement.query_map([], |row| Ok(RunId::from_stored(row.get::<_, String>(0)?)))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
-    target.close().map_err(|(_, error)| Trouble::from(error))?;
+    target.close().map_err(|(_, error)| SqliteError::from(error))?;
     Ok(runs)
 }

@@ -9,11 +9,11 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::conflicts;
 use crate::sqlite::decisions;
 use crate::sqlite::entries::{self, Draft, Head};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::inbox;
 use crate::sqlite::lease;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::effects;
-use crate::sqlite::trouble::Trouble;
 
 impl Store {
     /// Makes a run, its first entries and its lease in one transaction.
@@ -24,7 +24,7 @@ impl Store {
     pub(super) fn creating(
         &self,
         new: NewRun<'_>,
-    ) -> Result<impl FnMut(&Connection) -> Result<Created, Trouble> + Send + use<>, StoreError> {
+    ) -> Result<impl FnMut(&Connection) -> Result<Created, SqliteError> + Send + use<>, StoreError> {
         let drafts = self.drafts(new.entries)?;
         let (run, holder, parent) = (new.run.clone(), new.holder.clone(), new.parent.cloned());
         let ttl = self.lease_ttl();
@@ -56,7 +56,7 @@ impl Store {
     pub(super) fn committing(
         &self,
         commit: Commit<'_>,
-    ) -> Result<impl FnMut(&Connection) -> Result<Committed, Trouble> + Send + use<>, StoreError> {
+    ) -> Result<impl FnMut(&Connection) -> Result<Committed, SqliteError> + Send + use<>, StoreError> {
         let drafts = self.drafts(commit.entries)?;
         let expired = decisions::expired_by(commit.entries);
         let (lease, delivered, expected) =
@@ -90,7 +90,7 @@ impl Store {
     fn drafts(&self, entries: &[Entry]) -> Result<Vec<Draft>, StoreError> {
         let mut room = Vec::new();
         let drafts = entries.iter().map(|entry| Draft::new(entry, &mut room));
-        drafts.collect::<Result<_, _>>().map_err(|trouble| trouble.at(self.path()))
+        drafts.collect::<Result<_, _>>().map_err(|error| error.at(self.path()))
     }
 }
 
@@ -101,10 +101,10 @@ fn done_before(
     head: &Head,
     expected: u64,
     drafts: &[Draft],
-) -> Result<Committed, Trouble> {
+) -> Result<Committed, SqliteError> {
     let out_of_step = || {
         let kind = StoreErrorKind::OutOfStep { expected, actual: head.seq };
-        Trouble::Known(
+        SqliteError::Known(
             kind,
             format!("the commit follows entry {expected}, but the journal ends at {}", head.seq),
         )

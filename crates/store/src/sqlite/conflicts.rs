@@ -12,9 +12,9 @@ use crate::conflict::{Contested, RunConflict};
 use crate::error::StoreError;
 use crate::run::RunRow;
 use crate::sqlite::entries::{Draft, first};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{runs, waits};
-use crate::sqlite::trouble::Trouble;
 
 /// What a run needs for itself while it is open. A run shares its group with those around it and those inside it, and
 /// its artifact directory with all that have the same root.
@@ -31,7 +31,7 @@ pub(crate) fn of_start(
     connection: &Connection,
     run: &RunId,
     drafts: &[Draft],
-) -> Result<Option<RunConflict>, Trouble> {
+) -> Result<Option<RunConflict>, SqliteError> {
     let Some(Event::RunStarted { options, group, .. }) =
         drafts.first().and_then(|draft| draft.event.as_ref())
     else {
@@ -52,7 +52,7 @@ pub(crate) fn of_reopening(
     connection: &Connection,
     run: &RunId,
     drafts: &[Draft],
-) -> Result<Option<RunConflict>, Trouble> {
+) -> Result<Option<RunConflict>, SqliteError> {
     let reopened = drafts.iter().find_map(|draft| match &draft.event {
         Some(Event::RunReopened { group, .. }) => Some(group),
         _ => None,
@@ -65,7 +65,7 @@ pub(crate) fn of_reopening(
     find(connection, &Needs { run: run.as_str(), parent, root, group: group.as_deref(), artifacts })
 }
 
-fn find(connection: &Connection, needs: &Needs<'_>) -> Result<Option<RunConflict>, Trouble> {
+fn find(connection: &Connection, needs: &Needs<'_>) -> Result<Option<RunConflict>, SqliteError> {
     if let Some(group) = needs.group
         && let Some(holder) = holder_of_group(connection, group, needs)?
     {
@@ -84,7 +84,7 @@ fn holder_of_group(
     connection: &Connection,
     group: &str,
     needs: &Needs<'_>,
-) -> Result<Option<String>, Trouble> {
+) -> Result<Option<String>, SqliteError> {
     let holders: Vec<(String, String)> = connection
         .prepare_cached(
             "SELECT id, root FROM runs WHERE concurrency_group = ?1 AND status IN ('running', 'waiting')
@@ -97,7 +97,7 @@ fn holder_of_group(
             return Ok(Some(holder));
         }
         let is_around = runs_around(connection, needs.parent.clone())?.contains(&holder);
-        let is_inside = || -> Result<bool, Trouble> {
+        let is_inside = || -> Result<bool, SqliteError> {
             let parent = parent_of(connection, &holder)?;
             Ok(runs_around(connection, parent)?.iter().any(|around| around == needs.run))
         };
@@ -109,7 +109,7 @@ fn holder_of_group(
 }
 
 /// A parent and the runs around it, the innermost first.
-fn runs_around(connection: &Connection, parent: Option<String>) -> Result<Vec<String>, Trouble> {
+fn runs_around(connection: &Connection, parent: Option<String>) -> Result<Vec<String>, SqliteError> {
     let mut around = Vec::new();
     let mut next = parent;
     while let Some(run) = next {
@@ -119,7 +119,7 @@ fn runs_around(connection: &Connection, parent: Option<String>) -> Result<Vec<St
     Ok(around)
 }
 
-fn parent_of(connection: &Connection, run: &str) -> Result<Option<String>, Trouble> {
+fn parent_of(connection: &Connection, run: &str) -> Result<Option<String>, SqliteError> {
     match first(connection, &RunId::from_stored(run.to_owned()))?.map(|entry| entry.event) {
         Some(Event::RunStarted { options, .. }) => Ok(options.parent.as_ref().map(RunId::to_string)),
         Some(_) | None => Ok(None),
@@ -154,7 +154,7 @@ fn conflict(
     over: Contested,
     holder: String,
     needs: &Needs<'_>,
-) -> Result<RunConflict, Trouble> {
+) -> Result<RunConflict, SqliteError> {
     let root = root_of(connection, &holder)?.unwrap_or_else(|| holder.clone());
     let is_sibling = root == needs.root;
     let outermost = if is_sibling { branch_of(connection, &holder, needs)? } else { root };
@@ -176,7 +176,7 @@ fn conflict(
 }
 
 /// The outermost run around a holder that is not around the run that needs something.
-fn branch_of(connection: &Connection, holder: &str, needs: &Needs<'_>) -> Result<String, Trouble> {
+fn branch_of(connection: &Connection, holder: &str, needs: &Needs<'_>) -> Result<String, SqliteError> {
     let shared = runs_around(connection, needs.parent.clone())?;
     let around = runs_around(connection, parent_of(connection, holder)?)?;
     let own = around.into_iter().take_while(|run| !shared.contains(run)).last();
@@ -184,7 +184,7 @@ fn branch_of(connection: &Connection, holder: &str, needs: &Needs<'_>) -> Result
 }
 
 /// A run and those inside it, as a JSON array of ids.
-fn runs_inside(connection: &Connection, outermost: &str, is_nested: bool) -> Result<String, Trouble> {
+fn runs_inside(connection: &Connection, outermost: &str, is_nested: bool) -> Result<String, SqliteError> {
     let root = root_of(connection, outermost)?.unwrap_or_else(|| outermost.to_owned());
     let nested: Vec<String> = connection
         .prepare_cached("SELECT id FROM runs WHERE root = ?1 AND depth > 0")?

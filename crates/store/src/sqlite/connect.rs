@@ -11,8 +11,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreErrorKind;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::{FileIdentity, opened};
-use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{mark, schema};
 
 /// Statements that stay prepared; more than all projections together have.
@@ -29,18 +29,18 @@ const PAGE_BYTES: u32 = 2_048;
 pub(crate) fn for_writing(
     path: &Path,
     busy_timeout: Duration,
-) -> Result<(Connection, FileIdentity), Trouble> {
+) -> Result<(Connection, FileIdentity), SqliteError> {
     make_private(path);
     opened(path, || writer(path, busy_timeout))
 }
 
-fn writer(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
+fn writer(path: &Path, busy_timeout: Duration) -> Result<Connection, SqliteError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     prepare(&mut connection, busy_timeout)?;
     if connection.is_readonly("main")? {
-        return Err(Trouble::Known(StoreErrorKind::ReadOnly, "the database may not be written".into()));
+        return Err(SqliteError::Known(StoreErrorKind::ReadOnly, "the database may not be written".into()));
     }
     let version = schema::version(&connection)?;
     if version == 0 {
@@ -66,31 +66,31 @@ fn writer(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
 pub(crate) fn for_reading(
     path: &Path,
     busy_timeout: Duration,
-) -> Result<Option<(Connection, FileIdentity)>, Trouble> {
+) -> Result<Option<(Connection, FileIdentity)>, SqliteError> {
     if !path.try_exists().unwrap_or(true) {
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let read = || {
-        reader(path, flags, busy_timeout).or_else(|trouble| match trouble.kind() {
+        reader(path, flags, busy_timeout).or_else(|error| match error.kind() {
             StoreErrorKind::Unopenable | StoreErrorKind::ReadOnly => {
-                read_unchanging(path, busy_timeout).ok_or(trouble)
+                read_unchanging(path, busy_timeout).ok_or(error)
             }
-            _ => Err(trouble),
+            _ => Err(error),
         })
     };
     let ((connection, version), identity) = opened(path, read)?;
     match version {
         0 => Ok(None),
         schema::VERSION => Ok(Some((connection, identity))),
-        found => Err(Trouble::Known(
+        found => Err(SqliteError::Known(
             StoreErrorKind::OlderVersion { found, known: schema::VERSION },
             format!("the database has version {found}, this Escrow reads version {}", schema::VERSION),
         )),
     }
 }
 
-fn reader(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<(Connection, u32), Trouble> {
+fn reader(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<(Connection, u32), SqliteError> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     prepare(&mut connection, busy_timeout)?;
     connection.execute_batch("PRAGMA query_only=ON")?;
@@ -177,7 +177,7 @@ pub(crate) fn wait_when_busy(
 
 /// Turns the write-ahead log on. Two processes that meet on a new database may be told "busy" without being
 /// asked to wait, because waiting could deadlock; so the waiting is done here.
-fn use_wal(connection: &Connection, timeout: Duration) -> Result<(), Trouble> {
+fn use_wal(connection: &Connection, timeout: Duration) -> Result<(), SqliteError> {
     let deadline = Instant::now() + timeout;
     loop {
         let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))?;
@@ -190,7 +190,7 @@ fn use_wal(connection: &Connection, timeout: Duration) -> Result<(), Trouble> {
             Err(error) => return Err(error.into()),
         }
         if Instant::now() > deadline {
-            return Err(Trouble::Known(
+            return Err(SqliteError::Known(
                 StoreErrorKind::Locked,
                 "the database could not be prepared in time".into(),
             ));

@@ -8,9 +8,9 @@ use crate::decision::{Decided, DecidedWait, NotAccepted, judge_assumption, judge
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::MessageId;
 use crate::persisted;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::waits;
-use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{clock, entries, inbox};
 
 impl Store {
@@ -78,7 +78,7 @@ impl Store {
 }
 
 /// The undelivered messages of a run, oldest first.
-fn recorded(connection: &Connection, run: &RunId) -> Result<Vec<(MessageId, Message)>, Trouble> {
+fn recorded(connection: &Connection, run: &RunId) -> Result<Vec<(MessageId, Message)>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, message FROM inbox
          WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND delivered_seq IS NULL ORDER BY id",
@@ -89,7 +89,7 @@ fn recorded(connection: &Connection, run: &RunId) -> Result<Vec<(MessageId, Mess
         let id = row.get(0)?;
         let text: String = row.get(1)?;
         let message = persisted::decode_message(&text).map_err(|error| {
-            Trouble::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
+            SqliteError::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
         })?;
         messages.push((MessageId(id), message));
     }
@@ -111,7 +111,7 @@ pub(super) fn are_decided(
     run: &RunId,
     waits: &[String],
     delivered: &[MessageId],
-) -> Result<bool, Trouble> {
+) -> Result<bool, SqliteError> {
     if waits.is_empty() {
         return Ok(false);
     }

@@ -7,9 +7,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use crate::sqlite::backup::copy_pages;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::schema;
 use crate::sqlite::tables::{self, TABLES};
-use crate::sqlite::trouble::Trouble;
 use crate::state_verification::StateBreak;
 
 /// The rows of a table that belong to one run alone.
@@ -37,7 +37,7 @@ const ROWS_OF_RUN: &[RowsOfRun] = &[
 const KEYS_SEARCHED_MAX: usize = 20;
 
 /// Every table, derived from all journals. They must be intact.
-pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Trouble> {
+pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, SqliteError> {
     let mut again = Connection::open("")?;
     copy_pages(connection, &mut again)?;
     tables::rebuild(&again)?;
@@ -50,7 +50,7 @@ pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Tr
 }
 
 /// The rows of one run, derived from its journal alone. It must be intact.
-pub(crate) fn differences_of(connection: &Connection, run: &RunId) -> Result<Vec<StateBreak>, Trouble> {
+pub(crate) fn differences_of(connection: &Connection, run: &RunId) -> Result<Vec<StateBreak>, SqliteError> {
     let again = derived_from(connection, "run = ?1", &[run.as_str()])?;
     copy(connection, &again, "added_outcomes", "run = ?1", &[run.as_str()])?;
     tables::rebuild(&again)?;
@@ -69,7 +69,7 @@ fn effects_of(
     connection: &Connection,
     again: &Connection,
     run: &RunId,
-) -> Result<Option<StateBreak>, Trouble> {
+) -> Result<Option<StateBreak>, SqliteError> {
     let own = "run = ?1 AND generation IS NOT NULL";
     let difference = compare(connection, again, "effects", own, &[], Some(run))?;
     if difference.is_some() {
@@ -110,14 +110,14 @@ fn effects_of(
     Ok(None)
 }
 
-fn row_of(connection: &Connection, key: &str) -> Result<Option<Vec<Value>>, Trouble> {
+fn row_of(connection: &Connection, key: &str) -> Result<Option<Vec<Value>>, SqliteError> {
     let mut select = connection.prepare_cached("SELECT * FROM effects WHERE key = ?1")?;
     let count = select.column_count();
     Ok(select.query_row([key], |row| values(row, count)).optional()?)
 }
 
 /// A database with the journals that fulfil a condition; its tables are not derived yet.
-fn derived_from(connection: &Connection, condition: &str, given: &[&str]) -> Result<Connection, Trouble> {
+fn derived_from(connection: &Connection, condition: &str, given: &[&str]) -> Result<Connection, SqliteError> {
     let mut again = Connection::open("")?;
     schema::migrate(&mut again)?;
     copy(connection, &again, "journals", condition, given)?;
@@ -132,7 +132,7 @@ fn copy(
     table: &str,
     condition: &str,
     given: &[&str],
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     let columns = columns(from, table, &[])?;
     let places = vec!["?"; columns.len()].join(", ");
     let columns = columns.join(", ");
@@ -154,7 +154,7 @@ fn compare(
     condition: &str,
     shared: &[&str],
     run: Option<&RunId>,
-) -> Result<Option<StateBreak>, Trouble> {
+) -> Result<Option<StateBreak>, SqliteError> {
     let columns = columns(again, table, shared)?;
     let order: Vec<String> = (1..=columns.len()).map(|column| column.to_string()).collect();
     let sql =
@@ -190,7 +190,7 @@ fn named(row: Option<&Vec<Value>>) -> String {
     row.and_then(|row| row.iter().find_map(text)).unwrap_or_default()
 }
 
-fn columns(connection: &Connection, table: &str, left_out: &[&str]) -> Result<Vec<String>, Trouble> {
+fn columns(connection: &Connection, table: &str, left_out: &[&str]) -> Result<Vec<String>, SqliteError> {
     let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
     let names = statement.query_map([table], |row| row.get::<_, String>(0))?;
     let names = names.collect::<rusqlite::Result<Vec<_>>>()?;

@@ -8,10 +8,10 @@ use crate::entry::{StoredEntry, decode};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::Lease;
 use crate::persisted;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::roster;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{self, Applied};
-use crate::sqlite::trouble::Trouble;
 
 impl Store {
     /// The whole journal of a run, byte for byte; empty when there is no such run.
@@ -46,7 +46,7 @@ impl Store {
 }
 
 /// When the last entry of a journal was decided; 0 when there is none.
-pub(super) fn latest_at(connection: &Connection, run: &RunId) -> Result<Millis, Trouble> {
+pub(super) fn latest_at(connection: &Connection, run: &RunId) -> Result<Millis, SqliteError> {
     let Some(head) = head(connection, run)? else { return Ok(0) };
     let last = Bytes::read(connection, run, head.seq, None)?.decode(run)?;
     Ok(last.last().map_or(0, |(_, entry)| entry.at))
@@ -68,7 +68,7 @@ impl Bytes {
         run: &RunId,
         from_seq: u64,
         limit: Option<u32>,
-    ) -> Result<Bytes, Trouble> {
+    ) -> Result<Bytes, SqliteError> {
         let mut bytes = Bytes { all: Vec::new(), ends: Vec::new() };
         let mut statement = connection.prepare_cached(
             "SELECT seq, bytes FROM entries
@@ -86,7 +86,7 @@ impl Bytes {
     }
 
     /// Decodes every entry; those of a long journal on all processors.
-    fn decode(&self, run: &RunId) -> Result<Vec<(u64, Entry)>, Trouble> {
+    fn decode(&self, run: &RunId) -> Result<Vec<(u64, Entry)>, SqliteError> {
         let helpers = std::thread::available_parallelism().map_or(1, usize::from);
         let apiece = self.ends.len().div_ceil(helpers).max(ENTRIES_APIECE);
         if self.ends.len() <= apiece {
@@ -104,7 +104,8 @@ impl Bytes {
                 .collect();
             let mut entries = Vec::with_capacity(self.ends.len());
             for part in parts {
-                let gone = |_| Trouble::Known(StoreErrorKind::Internal, "a reader of entries is gone".into());
+                let gone =
+                    |_| SqliteError::Known(StoreErrorKind::Internal, "a reader of entries is gone".into());
                 entries.append(&mut part.join().map_err(gone)??);
             }
             Ok(entries)
@@ -116,7 +117,7 @@ impl Bytes {
         run: &RunId,
         mut from: usize,
         ends: &[(u64, usize)],
-    ) -> Result<Vec<(u64, Entry)>, Trouble> {
+    ) -> Result<Vec<(u64, Entry)>, SqliteError> {
         let mut entries = Vec::with_capacity(ends.len());
         for (seq, end) in ends {
             entries.push((*seq, decode(run.as_str(), *seq, &self.all[from..*end])?));
@@ -130,7 +131,7 @@ pub(crate) fn stored(
     connection: &Connection,
     run: &RunId,
     from_seq: u64,
-) -> Result<Vec<StoredEntry>, Trouble> {
+) -> Result<Vec<StoredEntry>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, bytes, hash FROM entries
          WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
@@ -142,7 +143,7 @@ pub(crate) fn stored(
 }
 
 /// The first entry of a journal, read without the rest.
-pub(crate) fn first(connection: &Connection, run: &RunId) -> Result<Option<Entry>, Trouble> {
+pub(crate) fn first(connection: &Connection, run: &RunId) -> Result<Option<Entry>, SqliteError> {
     let first = Bytes::read(connection, run, 0, Some(1))?.decode(run)?;
     Ok(first.into_iter().next().map(|(_, entry)| entry))
 }
@@ -161,7 +162,7 @@ impl Head {
     }
 }
 
-pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
+pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, SqliteError> {
     let head = connection
         .prepare_cached("SELECT id, seq, hash, token FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| {
@@ -172,7 +173,7 @@ pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>,
 }
 
 /// An empty journal; `None` when the run has one.
-pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
+pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head>, SqliteError> {
     let origin = Hash::origin(run);
     let made = connection
         .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
@@ -202,10 +203,13 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Serialises into `room` first, so that a draft takes no more memory than its bytes.
-    pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, Trouble> {
+    pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, SqliteError> {
         room.clear();
         persisted::write(entry, &mut *room).map_err(|error| {
-            Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
+            SqliteError::Known(
+                StoreErrorKind::Internal,
+                format!("an entry cannot be written as JSON: {error}"),
+            )
         })?;
         Ok(Draft {
             bytes: room.as_slice().to_vec(),
@@ -225,7 +229,7 @@ pub(crate) fn append(
     run: &RunId,
     head: &mut Head,
     drafts: &[Draft],
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     let mut insert = connection
         .prepare_cached("INSERT INTO entries (journal, seq, bytes, hash) VALUES (?1, ?2, ?3, ?4)")?;
     for draft in drafts {
@@ -240,13 +244,13 @@ pub(crate) fn append(
     set_head(connection, head)
 }
 
-pub(crate) fn set_head(connection: &Connection, head: &Head) -> Result<(), Trouble> {
+pub(crate) fn set_head(connection: &Connection, head: &Head) -> Result<(), SqliteError> {
     connection
         .prepare_cached("UPDATE journals SET seq = ?2, hash = ?3 WHERE id = ?1")?
         .execute((head.id, head.seq, head.hash))?;
     Ok(())
 }
 
-pub(crate) fn no_such_run(run: &RunId) -> Trouble {
-    Trouble::Known(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"))
+pub(crate) fn no_such_run(run: &RunId) -> SqliteError {
+    SqliteError::Known(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"))
 }

@@ -9,47 +9,47 @@ use crate::error::{StoreError, StoreErrorKind};
 
 /// An error inside the store, before it is known which database it concerns.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum SqliteError {
     Sql(rusqlite::Error),
     Known(StoreErrorKind, String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for SqliteError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Sql(_) => write!(formatter, "the database {}", predicate(self.kind())),
-            Trouble::Known(_, message) => formatter.write_str(message),
+            SqliteError::Sql(_) => write!(formatter, "the database {}", predicate(self.kind())),
+            SqliteError::Known(_, message) => formatter.write_str(message),
         }
     }
 }
 
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Trouble {
-        Trouble::Sql(error)
+impl From<rusqlite::Error> for SqliteError {
+    fn from(error: rusqlite::Error) -> SqliteError {
+        SqliteError::Sql(error)
     }
 }
 
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Trouble {
-        Trouble::Known(error.kind, error.message)
+impl From<StoreError> for SqliteError {
+    fn from(error: StoreError) -> SqliteError {
+        SqliteError::Known(error.kind, error.message)
     }
 }
 
-impl Trouble {
+impl SqliteError {
     pub(crate) fn kind(&self) -> StoreErrorKind {
         match self {
-            Trouble::Known(kind, _) => *kind,
-            Trouble::Sql(error) => classify(error),
+            SqliteError::Known(kind, _) => *kind,
+            SqliteError::Sql(error) => classify(error),
         }
     }
 
     pub(crate) fn at(self, path: &Path) -> StoreError {
         let kind = self.kind();
         match self {
-            Trouble::Known(_, message) => {
+            SqliteError::Known(_, message) => {
                 StoreError::new(kind, format!("{message} (in `{}`)", path.display()))
             }
-            Trouble::Sql(error) => {
+            SqliteError::Sql(error) => {
                 StoreError::new(kind, format!("`{}` {}", path.display(), predicate(kind))).caused_by(error)
             }
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreErrorKind;
 use crate::sqlite::connect::log_of;
-use crate::sqlite::trouble::Trouble;
+use crate::sqlite::error::SqliteError;
 
 /// How often a database is opened again because its path named another file afterwards. A layered file system gives a
 /// file another identity when it is first opened for writing.
@@ -33,7 +33,7 @@ impl FileIdentity {
     }
 
     /// An error unless the path still names this file.
-    pub(crate) fn verify(self, path: &Path) -> Result<(), Trouble> {
+    pub(crate) fn verify(self, path: &Path) -> Result<(), SqliteError> {
         if FileIdentity::of(path) == Some(self) { Ok(()) } else { Err(replaced("the database")) }
     }
 }
@@ -41,8 +41,8 @@ impl FileIdentity {
 /// Opens a database, and says which file was opened.
 pub(crate) fn opened<T>(
     path: &Path,
-    mut open: impl FnMut() -> Result<T, Trouble>,
-) -> Result<(T, FileIdentity), Trouble> {
+    mut open: impl FnMut() -> Result<T, SqliteError>,
+) -> Result<(T, FileIdentity), SqliteError> {
     for _ in 0..OPENED_MAX {
         let before = FileIdentity::of(path);
         let opened = open()?;
@@ -75,7 +75,7 @@ impl WrittenFiles {
     }
 
     /// To be called inside a transaction, when SQLite has opened the log.
-    pub(crate) fn verify(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn verify(&mut self) -> Result<(), SqliteError> {
         self.database_identity.verify(&self.database)?;
         let log = FileIdentity::of(&self.log);
         if log.is_none() || self.log_identity.is_some_and(|known| Some(known) != log) {
@@ -86,6 +86,6 @@ impl WrittenFiles {
     }
 }
 
-fn replaced(what: &str) -> Trouble {
-    Trouble::Known(StoreErrorKind::Replaced, format!("{what} was removed or replaced while it was open"))
+fn replaced(what: &str) -> SqliteError {
+    SqliteError::Known(StoreErrorKind::Replaced, format!("{what} was removed or replaced while it was open"))
 }

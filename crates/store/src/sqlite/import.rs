@@ -9,9 +9,9 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::import::Imported;
 use crate::invocation_record::InvocationRecord;
 use crate::sqlite::entries::{self, Draft};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::invocations::{self, Hear};
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 impl Store {
     /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. The run has no
@@ -22,7 +22,7 @@ impl Store {
         entries: &[StoredEntry],
         invocation: Option<&InvocationRecord>,
     ) -> Result<Imported, StoreError> {
-        let drafts = check(run, entries).map_err(|trouble| trouble.at(self.path()))?;
+        let drafts = check(run, entries).map_err(|error| error.at(self.path()))?;
         let last = entries.last().map_or_else(|| Hash::origin(run), |entry| entry.hash);
         let (run, invocation) = (run.clone(), invocation.cloned());
         self.write(Durability::Full, move |connection| {
@@ -45,14 +45,14 @@ impl Store {
     }
 }
 
-fn check(run: &RunId, entries: &[StoredEntry]) -> Result<Vec<Draft>, Trouble> {
+fn check(run: &RunId, entries: &[StoredEntry]) -> Result<Vec<Draft>, SqliteError> {
     let mut hash = Hash::origin(run);
     let mut drafts = Vec::with_capacity(entries.len());
     for (entry, seq) in entries.iter().zip(1..) {
         hash = hash.next(seq, &entry.bytes);
         if (entry.seq, entry.hash) != (seq, hash) {
             let message = format!("entry {seq} of `{run}` was changed on its way here");
-            return Err(Trouble::Known(StoreErrorKind::Corrupt, message));
+            return Err(SqliteError::Known(StoreErrorKind::Corrupt, message));
         }
         let decoded = decode(run.as_str(), seq, &entry.bytes)?;
         drafts.push(Draft::stored(entry.bytes.clone(), decoded));

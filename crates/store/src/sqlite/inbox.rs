@@ -9,8 +9,8 @@ use crate::message::{MessageId, Sent};
 use crate::persisted;
 use crate::sqlite::clock;
 use crate::sqlite::entries::{self, Head};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 impl Store {
     /// Puts a message into a run's inbox, and returns when it is on the disk.
@@ -31,7 +31,7 @@ impl Store {
                 let id = row.get(0)?;
                 let message = persisted::decode_message(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)
                     .map_err(|error| {
-                    Trouble::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
+                    SqliteError::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
                 })?;
                 messages.push(Sent { id: MessageId(id), message, from: row.get(2)?, at: row.get(1)? });
             }
@@ -44,7 +44,7 @@ pub(super) fn sending(
     run: &RunId,
     message: &Message,
     from: &str,
-) -> Result<impl FnMut(&Connection) -> Result<MessageId, Trouble> + Send + use<>, StoreError> {
+) -> Result<impl FnMut(&Connection) -> Result<MessageId, SqliteError> + Send + use<>, StoreError> {
     let text = persisted::encode_message(message).map_err(|error| {
         StoreError::new(StoreErrorKind::Internal, format!("a message cannot be written as JSON: {error}"))
     })?;
@@ -66,7 +66,7 @@ pub(crate) fn mark_delivered(
     connection: &Connection,
     head: &Head,
     messages: &[MessageId],
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     if messages.is_empty() {
         return Ok(());
     }
@@ -76,7 +76,7 @@ pub(crate) fn mark_delivered(
     for message in messages {
         if open.execute((message.0, head.id, head.seq))? == 0 {
             let message = format!("message {} is not in the inbox", message.0);
-            return Err(Trouble::Known(StoreErrorKind::MessageGone, message));
+            return Err(SqliteError::Known(StoreErrorKind::MessageGone, message));
         }
     }
     Ok(())

@@ -12,10 +12,10 @@ use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::invocation::{EndInvocation, InvocationEnd, InvocationRow, StartedInvocation};
 use crate::invocation_record::{Ended, Said, SaidReason};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::invocations;
 use crate::sqlite::tables::{from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 pub(crate) use carried::{Hear, take_in};
 
@@ -97,7 +97,7 @@ fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, Box<Invocat
 }
 
 /// Writes it down and applies it, in the transaction of the caller.
-fn say(invocation: &str, said: &Said, connection: &Connection) -> Result<(), Trouble> {
+fn say(invocation: &str, said: &Said, connection: &Connection) -> Result<(), SqliteError> {
     connection
         .prepare_cached(
             "INSERT INTO invocations_said (invocation, after, said)
@@ -116,7 +116,7 @@ pub(crate) struct RecordedChange {
 }
 
 /// Every recorded change, oldest first.
-pub(crate) fn all(connection: &Connection) -> Result<Vec<RecordedChange>, Trouble> {
+pub(crate) fn all(connection: &Connection) -> Result<Vec<RecordedChange>, SqliteError> {
     let mut statement =
         connection.prepare_cached("SELECT invocation, after, said FROM invocations_said ORDER BY number")?;
     let rows = statement.query_map([], |row| {
@@ -126,7 +126,7 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<RecordedChange>, Troubl
 }
 
 /// The invocations that these runs belong to.
-pub(crate) fn of_runs(runs: &[RunId], connection: &Connection) -> Result<BTreeSet<String>, Trouble> {
+pub(crate) fn of_runs(runs: &[RunId], connection: &Connection) -> Result<BTreeSet<String>, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT invocation_id FROM runs WHERE id = ?1")?;
     let mut found = BTreeSet::new();
     for run in runs {
@@ -139,7 +139,10 @@ pub(crate) fn of_runs(runs: &[RunId], connection: &Connection) -> Result<BTreeSe
 
 /// Forgets those that have ended and of which no run and no outcome is left: they go with their last run. The journals
 /// are gone already, the tables not yet.
-pub(crate) fn forget_empty(invocations: &BTreeSet<String>, connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn forget_empty(
+    invocations: &BTreeSet<String>,
+    connection: &Connection,
+) -> Result<(), SqliteError> {
     let mut forget = connection.prepare_cached(
         "DELETE FROM invocations_said WHERE invocation = ?1
            AND EXISTS (SELECT 1 FROM invocations WHERE id = ?1 AND ended_by_hand = 1)

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{clock, entries};
 
 impl Store {
@@ -52,7 +52,7 @@ impl Store {
         run: &RunId,
         holder: &Holder,
         seen: &LeaseState,
-    ) -> impl FnMut(&Connection) -> Result<Option<Lease>, Trouble> + Send + use<> {
+    ) -> impl FnMut(&Connection) -> Result<Option<Lease>, SqliteError> + Send + use<> {
         let (run, holder, ttl) = (run.clone(), holder.clone(), self.lease_ttl());
         let judged = seen.token().map(<[u8]>::to_vec);
         move |connection| {
@@ -69,7 +69,7 @@ impl Store {
     pub(super) fn renewing(
         &self,
         leases: &[Lease],
-    ) -> impl FnMut(&Connection) -> Result<Vec<RunId>, Trouble> + Send + use<> {
+    ) -> impl FnMut(&Connection) -> Result<Vec<RunId>, SqliteError> + Send + use<> {
         let (leases, ttl) = (leases.to_vec(), self.lease_ttl());
         move |connection| {
             let mut extend = connection
@@ -99,7 +99,7 @@ impl Store {
     }
 }
 
-pub(super) fn releasing(lease: &Lease) -> impl FnMut(&Connection) -> Result<(), Trouble> + Send + use<> {
+pub(super) fn releasing(lease: &Lease) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send + use<> {
     let lease = lease.clone();
     move |connection| {
         connection
@@ -116,7 +116,7 @@ pub(crate) fn is_driven(
     connection: &Connection,
     run: &RunId,
     judge: impl Fn(&Holder) -> Liveness,
-) -> Result<bool, Trouble> {
+) -> Result<bool, SqliteError> {
     Ok(state(connection, run)?.is_some_and(|state| state.standing(judge).is_some()))
 }
 
@@ -126,9 +126,9 @@ pub(crate) fn take(
     run: &RunId,
     holder: &Holder,
     ttl: Duration,
-) -> Result<Lease, Trouble> {
+) -> Result<Lease, SqliteError> {
     let holder = serde_json::to_string(holder).map_err(|error| {
-        Trouble::Known(StoreErrorKind::Internal, format!("a holder cannot be written as JSON: {error}"))
+        SqliteError::Known(StoreErrorKind::Internal, format!("a holder cannot be written as JSON: {error}"))
     })?;
     let token = connection
         .prepare_cached(
@@ -144,7 +144,7 @@ fn expiry(ttl: Duration) -> Millis {
     clock::now().saturating_add(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)).min(i64::MAX as u64)
 }
 
-fn token(connection: &Connection, run: &RunId) -> Result<Option<Vec<u8>>, Trouble> {
+fn token(connection: &Connection, run: &RunId) -> Result<Option<Vec<u8>>, SqliteError> {
     let token = connection
         .prepare_cached("SELECT token FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
@@ -153,7 +153,7 @@ fn token(connection: &Connection, run: &RunId) -> Result<Option<Vec<u8>>, Troubl
     Ok(token)
 }
 
-fn state(connection: &Connection, run: &RunId) -> Result<Option<LeaseState>, Trouble> {
+fn state(connection: &Connection, run: &RunId) -> Result<Option<LeaseState>, SqliteError> {
     let row = connection
         .prepare_cached("SELECT token, holder, expires_at FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| {

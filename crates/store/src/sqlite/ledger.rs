@@ -25,9 +25,9 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::connect;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::{FileIdentity, WrittenFiles};
 use crate::sqlite::store::{Mode, Options};
-use crate::sqlite::trouble::Trouble;
 
 /// Not derived from any journal, so these are migrated and never rebuilt.
 pub(crate) const TABLES: &str = "
@@ -112,14 +112,14 @@ impl ReceiptLedger {
                 connect::for_reading(path, busy_timeout).and_then(|found| found.ok_or_else(|| absent(path)))
             }
         };
-        opened.map(|opened| ReceiptLedger::new(opened, path, mode)).map_err(|trouble| trouble.at(path))
+        opened.map(|opened| ReceiptLedger::new(opened, path, mode)).map_err(|error| error.at(path))
     }
 
     /// For the receipts of hooks: written with the next sync of the system instead of one of their own. A crash of the
     /// machine loses the last ones, and no hook waits for the disk.
     pub fn open_grouped(path: &Path) -> Result<ReceiptLedger, StoreError> {
         let busy_timeout = Duration::from_secs(2);
-        let opened = connect::for_writing(path, busy_timeout).map_err(|trouble| trouble.at(path))?;
+        let opened = connect::for_writing(path, busy_timeout).map_err(|error| error.at(path))?;
         Ok(ReceiptLedger::new(opened, path, Mode::Write))
     }
 
@@ -150,15 +150,15 @@ impl ReceiptLedger {
     }
 }
 
-fn absent(path: &Path) -> Trouble {
+fn absent(path: &Path) -> SqliteError {
     match path.exists() {
-        true => Trouble::Known(StoreErrorKind::Foreign, "the file is empty, and not a ledger".into()),
-        false => Trouble::Known(StoreErrorKind::Unopenable, "there is no ledger".into()),
+        true => SqliteError::Known(StoreErrorKind::Foreign, "the file is empty, and not a ledger".into()),
+        false => SqliteError::Known(StoreErrorKind::Unopenable, "there is no ledger".into()),
     }
 }
 
 /// A receipt is the proof that something was done, so it is on the disk before anybody sees it.
-fn open_for_writing(path: &Path, busy_timeout: Duration) -> Result<(Connection, FileIdentity), Trouble> {
+fn open_for_writing(path: &Path, busy_timeout: Duration) -> Result<(Connection, FileIdentity), SqliteError> {
     let (connection, identity) = connect::for_writing(path, busy_timeout)?;
     connection.execute_batch("PRAGMA synchronous=FULL")?;
     Ok((connection, identity))
@@ -167,31 +167,31 @@ fn open_for_writing(path: &Path, busy_timeout: Duration) -> Result<(Connection, 
 /// Why an operation was not done, before it is known in which file.
 enum Problem {
     Refused(LedgerError),
-    Trouble(Trouble),
+    SqliteError(SqliteError),
 }
 
 impl Problem {
     fn corrupt(what: impl Into<String>) -> Problem {
-        Problem::Trouble(Trouble::Known(StoreErrorKind::Corrupt, what.into()))
+        Problem::SqliteError(SqliteError::Known(StoreErrorKind::Corrupt, what.into()))
     }
 
     fn at(self, path: &Path) -> LedgerError {
         match self {
             Problem::Refused(error) => error,
-            Problem::Trouble(trouble) => LedgerError::Storage(trouble.at(path).to_string()),
+            Problem::SqliteError(error) => LedgerError::Storage(error.at(path).to_string()),
         }
     }
 }
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Problem {
-        Problem::Trouble(error.into())
+        Problem::SqliteError(error.into())
     }
 }
 
-impl From<Trouble> for Problem {
-    fn from(trouble: Trouble) -> Problem {
-        Problem::Trouble(trouble)
+impl From<SqliteError> for Problem {
+    fn from(error: SqliteError) -> Problem {
+        Problem::SqliteError(error)
     }
 }
 

@@ -7,9 +7,9 @@ use serde_json::Map;
 
 use crate::error::StoreError;
 use crate::run::{LookupError, RunFilter, RunKinds, RunRow};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, runs};
-use crate::sqlite::trouble::Trouble;
 
 /// How many candidates an ambiguous name shows.
 const CANDIDATES_MAX: usize = 8;
@@ -110,7 +110,7 @@ impl Store {
     }
 }
 
-fn select(connection: &Connection, rest: &str, values: Vec<Value>) -> Result<Vec<RunRow>, Trouble> {
+fn select(connection: &Connection, rest: &str, values: Vec<Value>) -> Result<Vec<RunRow>, SqliteError> {
     let mut statement = connection.prepare_cached(&format!("SELECT {} FROM runs {rest}", runs::COLUMNS))?;
     let rows = statement.query_map(params_from_iter(values), runs::read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

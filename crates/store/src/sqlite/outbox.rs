@@ -8,9 +8,9 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::notification::{DeliveryResult, DueNotification, Notification};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 /// What cannot be derived; a step of the schema.
 pub(crate) const TABLES: &str = "
@@ -33,7 +33,7 @@ const CLAIM_MAX: u64 = 20;
 
 pub(super) fn keeping(
     notifications: Vec<Notification>,
-) -> impl FnMut(&Connection) -> Result<u64, Trouble> + Send {
+) -> impl FnMut(&Connection) -> Result<u64, SqliteError> + Send {
     move |connection| {
         let mut new = 0;
         for one in &notifications {
@@ -58,7 +58,7 @@ pub(super) fn has_due(store: &Store, now: Millis) -> Result<bool, StoreError> {
 pub(super) fn claiming(
     now: Millis,
     lease_ms: u64,
-) -> impl FnMut(&Connection) -> Result<Vec<DueNotification>, Trouble> + Send {
+) -> impl FnMut(&Connection) -> Result<Vec<DueNotification>, SqliteError> + Send {
     move |connection| {
         let due: Vec<DueNotification> = connection
             .prepare_cached(
@@ -91,7 +91,7 @@ pub(super) fn settling(
     id: u64,
     result: DeliveryResult,
     at: Millis,
-) -> impl FnMut(&Connection) -> Result<(), Trouble> + Send {
+) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         let (next_at, error, settled_at) = match &result {
             DeliveryResult::Delivered | DeliveryResult::Obsolete => (None, None, Some(at)),

@@ -6,9 +6,9 @@ use rusqlite::{Connection, Row};
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::outcome::AddedOutcome;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{artifacts, from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 /// What cannot be derived; a step of the schema.
 pub(crate) const TABLES: &str = "
@@ -55,14 +55,14 @@ impl Store {
 }
 
 /// All of them, oldest first.
-pub(crate) fn all(connection: &Connection) -> Result<Vec<AddedOutcome>, Trouble> {
+pub(crate) fn all(connection: &Connection) -> Result<Vec<AddedOutcome>, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT added FROM added_outcomes ORDER BY number")?;
     let rows = statement.query_map([], read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Forgets what was added to a run.
-pub(crate) fn remove(run: &RunId, connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn remove(run: &RunId, connection: &Connection) -> Result<(), SqliteError> {
     connection.prepare_cached("DELETE FROM added_outcomes WHERE run = ?1")?.execute([run.as_str()])?;
     Ok(())
 }

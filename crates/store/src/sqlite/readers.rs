@@ -10,8 +10,8 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::sqlite::connect;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::FileIdentity;
-use crate::sqlite::trouble::Trouble;
 
 /// Connections kept open between queries. More may be open while as many queries run at once.
 const IDLE_MAX: usize = 4;
@@ -45,14 +45,14 @@ impl Readers {
     /// Runs a query. Where there is no database, the answer is the empty one.
     pub(crate) fn read<T: Default>(
         &self,
-        query: impl FnOnce(&Connection) -> Result<T, Trouble>,
+        query: impl FnOnce(&Connection) -> Result<T, SqliteError>,
     ) -> Result<T, StoreError> {
         self.verify_file()?;
         let idle = unpoisoned(&self.idle).pop();
         let Some(connection) = idle.map_or_else(|| self.open(), |connection| Ok(Some(connection)))? else {
             return Ok(T::default());
         };
-        let answer = query(&connection).map_err(|trouble| trouble.at(&self.path));
+        let answer = query(&connection).map_err(|error| error.at(&self.path));
         let mut idle = unpoisoned(&self.idle);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
@@ -74,7 +74,7 @@ impl Readers {
         let version = connection
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
-        version.map_err(|error| Trouble::from(error).at(&self.path))
+        version.map_err(|error| SqliteError::from(error).at(&self.path))
     }
 
     /// Closes every connection that no query is using.
@@ -86,14 +86,14 @@ impl Readers {
     /// An error if the database was removed or replaced since it was opened.
     pub(crate) fn verify_file(&self) -> Result<(), StoreError> {
         match self.identity.get() {
-            Some(identity) => identity.verify(&self.path).map_err(|trouble| trouble.at(&self.path)),
+            Some(identity) => identity.verify(&self.path).map_err(|error| error.at(&self.path)),
             None => Ok(()),
         }
     }
 
     fn open(&self) -> Result<Option<Connection>, StoreError> {
         let opened = connect::for_reading(&self.path, self.busy_timeout);
-        let Some((connection, identity)) = opened.map_err(|trouble| trouble.at(&self.path))? else {
+        let Some((connection, identity)) = opened.map_err(|error| error.at(&self.path))? else {
             return Ok(None);
         };
         self.identity.get_or_init(|| identity);

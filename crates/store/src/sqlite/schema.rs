@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::StoreErrorKind;
-use crate::sqlite::trouble::Trouble;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::{attention, chains, fires, invocations, ledger, mark, outbox, outcomes, roster, tables};
 use crate::state_verification::StateBreak;
 
@@ -85,7 +85,7 @@ const fn newest(steps: &[&[&str]]) -> u32 {
 }
 
 /// The version of an open database, 0 for an empty one. Refuses what Escrow did not write, or a newer one did.
-pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
+pub(crate) fn version(connection: &Connection) -> Result<u32, SqliteError> {
     // In one look: another process may be making the database.
     let (found, application, empty): (u32, i32, bool) = connection.query_row(
         "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
@@ -97,19 +97,19 @@ pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
         return Ok(0);
     }
     if application != APPLICATION_ID {
-        return Err(Trouble::Known(
+        return Err(SqliteError::Known(
             StoreErrorKind::Foreign,
             "the database belongs to another program".into(),
         ));
     }
     if found > VERSION {
-        return Err(Trouble::Known(
+        return Err(SqliteError::Known(
             StoreErrorKind::NewerVersion { found, known: VERSION },
             format!("the database has version {found}, this Escrow knows versions up to {VERSION}"),
         ));
     }
     if found < BASELINE {
-        return Err(Trouble::Known(
+        return Err(SqliteError::Known(
             StoreErrorKind::Unreleased { found },
             format!("the database has version {found}, from before the first release"),
         ));
@@ -118,11 +118,11 @@ pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
 }
 
 /// Takes the steps that are missing, all or none.
-pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SqliteError> {
     migrate_by(STEPS, connection)
 }
 
-fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Trouble> {
+fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), SqliteError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let found = version(&transaction)?;
@@ -148,7 +148,7 @@ fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Trou
 
 /// Tables, indexes, views and triggers that are missing, changed or not ours. A trigger could change what is written
 /// later, and a view could show what is not there.
-pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, Trouble> {
+pub(crate) fn differences(connection: &Connection) -> Result<Vec<StateBreak>, SqliteError> {
     let mut made = Connection::open_in_memory()?;
     migrate(&mut made)?;
     let (expected, found) = (objects(&made)?, objects(connection)?);
@@ -211,7 +211,7 @@ mod tests {
         // This Escrow does not know the step, so for it the database is from the future.
         assert!(matches!(
             version(&connection),
-            Err(Trouble::Known(StoreErrorKind::NewerVersion { found, known: VERSION }, _)) if found == VERSION + 1
+            Err(SqliteError::Known(StoreErrorKind::NewerVersion { found, known: VERSION }, _)) if found == VERSION + 1
         ));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         connection.execute_batch(&old).unwrap();
         assert!(matches!(
             version(&connection),
-            Err(Trouble::Known(StoreErrorKind::Unreleased { found: 9 }, _))
+            Err(SqliteError::Known(StoreErrorKind::Unreleased { found: 9 }, _))
         ));
     }
 }

@@ -30,6 +30,6 @@ impl Store {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(())
         });
-        compacted.map_err(|trouble| trouble.at(self.path()))
+        compacted.map_err(|error| error.at(self.path()))
     }
 }

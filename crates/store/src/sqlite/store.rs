@@ -11,9 +11,9 @@ use tokio::sync::oneshot;
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::close::{Mark, tidy};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::FileIdentity;
 use crate::sqlite::readers::Readers;
-use crate::sqlite::trouble::Trouble;
 use crate::sqlite::writer::{Caller, Writer};
 use crate::sqlite::{connect, mark, tables};
 
@@ -74,7 +74,7 @@ impl Store {
     }
 
     pub fn open_with(path: &Path, mode: Mode, options: Options) -> Result<Store, StoreError> {
-        let named = |trouble: Trouble| trouble.at(path);
+        let named = |error: SqliteError| error.at(path);
         let (unused, reader) = match mode {
             Mode::Write => (Some(connect::for_writing(path, options.busy_timeout).map_err(named)?), None),
             Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
@@ -126,7 +126,7 @@ impl Store {
     /// Runs a query. Where there is no database, the answer is the empty one.
     pub(crate) fn read<T: Default>(
         &self,
-        query: impl FnOnce(&Connection) -> Result<T, Trouble>,
+        query: impl FnOnce(&Connection) -> Result<T, SqliteError>,
     ) -> Result<T, StoreError> {
         self.shared.readers.read(query)
     }
@@ -145,7 +145,7 @@ impl Store {
     pub(crate) fn write<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = sync_channel(1);
         // The receiver waits below until this has been sent.
@@ -159,7 +159,7 @@ impl Store {
     pub(crate) async fn write_async<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         // The caller may have dropped its future; the write stands all the same.
@@ -176,7 +176,7 @@ impl Store {
         let mut unused = shared.unused.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((connection, identity)) = unused.take() {
             let writer = Writer::new(connection, shared.path.clone(), identity, self.busy_timeout());
-            let writer = writer.map_err(|error| Trouble::from(error).at(&shared.path))?;
+            let writer = writer.map_err(|error| SqliteError::from(error).at(&shared.path))?;
             return Ok(shared.writer.get_or_init(|| writer));
         }
         shared.writer.get().ok_or_else(|| {

@@ -24,7 +24,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::entry::decode;
-use crate::sqlite::trouble::Trouble;
+use crate::sqlite::error::SqliteError;
 
 /// A projection. Changing one means adding a step to the schema, which rebuilds them all.
 pub(crate) struct Projection {
@@ -127,8 +127,8 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
     }
 }
 
-pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
-    let waited = |run: &str| -> Result<bool, Trouble> {
+pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), SqliteError> {
+    let waited = |run: &str| -> Result<bool, SqliteError> {
         Ok(runs::before(run, connection)?.is_some_and(|before| before.status == RunStatus::Waiting.as_str()))
     };
     if applied.change.is_none() && ends_a_wait(applied.event) && waited(applied.run)? {
@@ -151,7 +151,7 @@ fn ends_a_wait(event: &Event) -> bool {
     )
 }
 
-fn apply_to_all(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+fn apply_to_all(applied: &Applied<'_>, connection: &Connection) -> Result<(), SqliteError> {
     for table in TABLES {
         (table.apply)(applied, connection)?;
     }
@@ -159,7 +159,7 @@ fn apply_to_all(applied: &Applied<'_>, connection: &Connection) -> Result<(), Tr
 }
 
 /// Recreates every table and fills it from the entries, oldest commit first.
-pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn rebuild(connection: &Connection) -> Result<(), SqliteError> {
     for table in TABLES {
         connection.execute_batch(&format!("DROP TABLE IF EXISTS {};\n{}", table.name, table.create))?;
     }

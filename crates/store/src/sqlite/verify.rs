@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use crate::chain::Hash;
 use crate::entry::decode;
 use crate::error::StoreError;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 use crate::sqlite::{derived, entries, ledger, mark, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
@@ -106,7 +106,7 @@ fn runs(connection: &Connection) -> rusqlite::Result<Vec<RunId>> {
     runs.collect()
 }
 
-fn verify_journal(connection: &Connection, run: &RunId) -> Result<Verification, Trouble> {
+fn verify_journal(connection: &Connection, run: &RunId) -> Result<Verification, SqliteError> {
     let Some(head) = entries::head(connection, run)? else { return Ok(Verification::NoSuchRun) };
     let mut statement =
         connection.prepare_cached("SELECT seq, bytes, hash FROM entries WHERE journal = ?1 ORDER BY seq")?;

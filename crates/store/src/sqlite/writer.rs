@@ -20,9 +20,9 @@ use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::checkpointer::Checkpointer;
 use crate::sqlite::connect;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::{FileIdentity, WrittenFiles};
 use crate::sqlite::mark::{self, MarkWriter};
-use crate::sqlite::trouble::Trouble;
 
 /// How many jobs one transaction takes, so that the first of a long queue need not wait for the last.
 const BATCH_MAX: usize = 256;
@@ -39,7 +39,7 @@ pub(crate) enum Caller {
 /// A change to the database, and the way to answer its caller. `attempt` may be called again after a rollback.
 trait Job: Send {
     fn durability(&self) -> Durability;
-    fn attempt(&mut self, connection: &Connection) -> Result<(), Trouble>;
+    fn attempt(&mut self, connection: &Connection) -> Result<(), SqliteError>;
     fn answer(self: Box<Self>, failure: Option<StoreError>);
 }
 
@@ -53,14 +53,14 @@ struct Task<T, Work, Reply> {
 impl<T, Work, Reply> Job for Task<T, Work, Reply>
 where
     T: Send,
-    Work: FnMut(&Connection) -> Result<T, Trouble> + Send,
+    Work: FnMut(&Connection) -> Result<T, SqliteError> + Send,
     Reply: FnOnce(Result<T, StoreError>) + Send,
 {
     fn durability(&self) -> Durability {
         self.durability
     }
 
-    fn attempt(&mut self, connection: &Connection) -> Result<(), Trouble> {
+    fn attempt(&mut self, connection: &Connection) -> Result<(), SqliteError> {
         self.value = None;
         self.value = Some((self.work)(connection)?);
         Ok(())
@@ -118,7 +118,7 @@ impl Writer {
         &self,
         durability: Durability,
         caller: Caller,
-        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, SqliteError> + Send + 'static,
         reply: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
         let mut job: Box<dyn Job> = Box::new(Task { durability, work, reply, value: None });
@@ -226,60 +226,60 @@ impl WriteConnection {
         let begun = self.begin(job.durability());
         self.may_wait.store(true, Ordering::Relaxed);
         let failure = match begun {
-            Err(trouble) if trouble.kind() == StoreErrorKind::Locked => return Err(job),
-            Err(trouble) => Some(trouble),
+            Err(error) if error.kind() == StoreErrorKind::Locked => return Err(job),
+            Err(error) => Some(error),
             Ok(()) => self.finish(std::slice::from_mut(&mut job)).err(),
         };
-        Ok(vec![(job, failure.map(|trouble| trouble.at(&self.path)))])
+        Ok(vec![(job, failure.map(|error| error.at(&self.path)))])
     }
 
     fn write(&mut self, mut batch: Vec<Box<dyn Job>>) -> Done {
         match self.try_batch(&mut batch) {
             Ok(failures) => {
-                let named = |failure: Option<Trouble>| failure.map(|trouble| trouble.at(&self.path));
+                let named = |failure: Option<SqliteError>| failure.map(|error| error.at(&self.path));
                 batch.into_iter().zip(failures.into_iter().map(named)).collect()
             }
             // A job that needs much space must not fail its neighbours.
-            Err(trouble) if batch.len() > 1 && trouble.kind() == StoreErrorKind::DiskFull => {
+            Err(error) if batch.len() > 1 && error.kind() == StoreErrorKind::DiskFull => {
                 batch.into_iter().flat_map(|job| self.write(vec![job])).collect()
             }
-            Err(trouble) => {
-                let error = trouble.at(&self.path);
+            Err(error) => {
+                let error = error.at(&self.path);
                 batch.into_iter().map(|job| (job, Some(error.clone()))).collect()
             }
         }
     }
 
     /// Runs the batch as one transaction. `Err` means that none of it was written.
-    fn try_batch(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<Trouble>>, Trouble> {
+    fn try_batch(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<SqliteError>>, SqliteError> {
         let durability = batch.iter().map(|job| job.durability()).max().unwrap_or(Durability::Grouped);
         self.begin(durability)?;
         self.finish(batch)
     }
 
-    fn begin(&mut self, durability: Durability) -> Result<(), Trouble> {
+    fn begin(&mut self, durability: Durability) -> Result<(), SqliteError> {
         self.roll_back(); // what a job that panicked has left open
         self.sync_as(durability)?;
         self.execute("BEGIN IMMEDIATE")
     }
 
     /// Runs the jobs inside the open transaction and commits it. `Err` means that none of it was written.
-    fn finish(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<Trouble>>, Trouble> {
+    fn finish(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<SqliteError>>, SqliteError> {
         let mut failures = Vec::with_capacity(batch.len());
         if let [only] = batch {
             // What it leaves behind when it fails goes with the transaction.
-            if let Err(trouble) = only.attempt(&self.connection) {
+            if let Err(error) = only.attempt(&self.connection) {
                 self.roll_back();
-                return Err(trouble);
+                return Err(error);
             }
             failures.push(None);
         } else {
             self.try_jobs(batch, &mut failures)?;
         }
         let end = mark::end(&self.connection);
-        if let Err(trouble) = self.files.verify().and_then(|()| self.execute("COMMIT")) {
+        if let Err(error) = self.files.verify().and_then(|()| self.execute("COMMIT")) {
             self.roll_back();
-            return Err(trouble);
+            return Err(error);
         }
         // A commit to files that lost their names meanwhile is lost too.
         self.files.verify()?;
@@ -294,14 +294,14 @@ impl WriteConnection {
     fn try_jobs(
         &self,
         batch: &mut [Box<dyn Job>],
-        failures: &mut Vec<Option<Trouble>>,
-    ) -> Result<(), Trouble> {
+        failures: &mut Vec<Option<SqliteError>>,
+    ) -> Result<(), SqliteError> {
         for job in batch.iter_mut() {
             match self.try_job(job.as_mut()) {
                 Ok(failure) => failures.push(failure),
-                Err(trouble) => {
+                Err(error) => {
                     self.roll_back();
-                    return Err(trouble);
+                    return Err(error);
                 }
             }
         }
@@ -309,24 +309,24 @@ impl WriteConnection {
     }
 
     /// Runs one job in a savepoint. `Err` means that the whole transaction is lost.
-    fn try_job(&self, job: &mut dyn Job) -> Result<Option<Trouble>, Trouble> {
+    fn try_job(&self, job: &mut dyn Job) -> Result<Option<SqliteError>, SqliteError> {
         self.execute("SAVEPOINT job")?;
-        let Err(trouble) = job.attempt(&self.connection) else {
+        let Err(error) = job.attempt(&self.connection) else {
             self.execute("RELEASE job")?;
             return Ok(None);
         };
         // SQLite itself rolls everything back after some errors, above all when the disk is full.
         if self.connection.is_autocommit() {
-            return Err(trouble);
+            return Err(error);
         }
         self.execute("ROLLBACK TO job")?;
         self.execute("RELEASE job")?;
-        Ok(Some(trouble))
+        Ok(Some(error))
     }
 
     /// With `FULL` every commit waits until the log is on the disk, and with it all commits before; with
     /// `NORMAL` a power cut may take the latest commits, a crash of the process takes nothing.
-    fn sync_as(&mut self, durability: Durability) -> Result<(), Trouble> {
+    fn sync_as(&mut self, durability: Durability) -> Result<(), SqliteError> {
         if self.synced != Some(durability) {
             self.synced = None;
             // Not a cached statement: SQLite obeys this pragma while it is prepared, not when it is run.
@@ -339,7 +339,7 @@ impl WriteConnection {
         Ok(())
     }
 
-    fn execute(&self, sql: &str) -> Result<(), Trouble> {
+    fn execute(&self, sql: &str) -> Result<(), SqliteError> {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }
@@ -376,7 +376,7 @@ mod tests {
             let work = move |connection: &Connection| {
                 connection.execute("INSERT INTO boxes VALUES (?1, zeroblob(max(?1, 1)))", [size])?;
                 let broken =
-                    || Trouble::Known(StoreErrorKind::OutOfStep { expected: 0, actual: 1 }, "no".into());
+                    || SqliteError::Known(StoreErrorKind::OutOfStep { expected: 0, actual: 1 }, "no".into());
                 if size < 0 { Err(broken()) } else { Ok(()) }
             };
             let reply = move |result: Result<(), StoreError>| {

@@ -7,9 +7,9 @@ use escrow_model::{Millis, RunId, ScopePath};
 use rusqlite::Connection;
 
 use crate::lease::{Holder, Liveness};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::lease;
 use crate::sqlite::tables::{from_json, word};
-use crate::sqlite::trouble::Trouble;
 
 use super::{AttentionItem, AttentionKind, AttentionWait, Cause, Dismissal, Occurrence, RUNS_MAX, Subject};
 
@@ -18,7 +18,7 @@ pub(super) fn ended(
     connection: &Connection,
     dismissals: &BTreeMap<String, Dismissal>,
     items: &mut BTreeMap<String, AttentionItem>,
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     let mut causes = connection.prepare_cached(
         "SELECT playbook, attention, reason_code, subject, count(*), min(ended_at), max(ended_at)
          FROM runs INDEXED BY runs_for_attention WHERE attention IS NOT NULL
@@ -100,7 +100,7 @@ fn read_subject(text: &str) -> Subject {
     Subject { kind: kind.to_owned(), id: id.to_owned() }
 }
 
-pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT waits.run, waits.id, waits.name, waits.kind, waits.prompt, waits.started_at, runs.playbook, waits.scope,
                 waits.expires_at,
@@ -146,7 +146,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
 
 /// Effects that a run left open when it was ended. A run that failed or completed has asked about its effects, unless they
 /// may always be repeated.
-pub(super) fn unknown_effects(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+pub(super) fn unknown_effects(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT effects.run, effects.key, effects.name, runs.status, runs.ended_at, runs.playbook, runs.title,
                 effects.scope
@@ -176,7 +176,7 @@ pub(super) fn unknown_effects(connection: &Connection) -> Result<Vec<Occurrence>
 }
 
 /// Notifications that could not be delivered, while what they tell still waits.
-pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT outbox.run, outbox.error, outbox.created_at, outbox.attempts, runs.playbook, runs.title
          FROM outbox JOIN runs ON runs.id = outbox.run
@@ -207,7 +207,7 @@ pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Tr
 pub(super) fn interrupted(
     connection: &Connection,
     judge: &impl Fn(&Holder) -> Liveness,
-) -> Result<Vec<Occurrence>, Trouble> {
+) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, playbook, (SELECT max(at) FROM status_transitions
                                WHERE entity_type = 'run' AND entity_id = runs.id), title

@@ -7,9 +7,9 @@ use crate::chain_definition::ChainRow;
 use crate::error::StoreError;
 use crate::fire::{ArmChain, ArmedTrigger};
 use crate::sqlite::chains;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 const COLUMNS: &str = "chain_id, chain, position, sources, rule, source, anchor, after, feed";
 
@@ -75,7 +75,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ArmedTrigger> {
 }
 
 /// Arms the triggers of a chain, unless its definition has changed meanwhile.
-pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), Trouble> + Send {
+pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         let row = &chain.row;
         let id = row.id.as_str();

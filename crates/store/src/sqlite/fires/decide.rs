@@ -4,7 +4,7 @@ use escrow_model::{ChainConcurrency, FireCode, FireStatus, Millis, RunId};
 use rusqlite::Connection;
 
 use crate::fire::{FireDecision, FireRow, FireRules};
-use crate::sqlite::trouble::Trouble;
+use crate::sqlite::error::SqliteError;
 
 use super::one;
 
@@ -14,7 +14,7 @@ const QUEUE_MAX: u64 = 1_000;
 pub(super) fn deciding(
     id: u64,
     rules: FireRules,
-) -> impl FnMut(&Connection) -> Result<FireDecision, Trouble> + Send {
+) -> impl FnMut(&Connection) -> Result<FireDecision, SqliteError> + Send {
     move |connection| {
         let fire = one(id, connection)?;
         match fire.status {
@@ -65,7 +65,7 @@ fn queue(
     open: &[RunId],
     at: Millis,
     connection: &Connection,
-) -> Result<FireDecision, Trouble> {
+) -> Result<FireDecision, SqliteError> {
     let before = waiting(fire, Side::Before, connection)?.count;
     if before >= QUEUE_MAX {
         let why = format!("{before} fires of this chain wait before it");
@@ -81,7 +81,7 @@ fn queue(
 }
 
 /// The runs of the chain that have not ended, and those that are about to begin.
-fn open_runs(fire: &FireRow, connection: &Connection) -> Result<Vec<RunId>, Trouble> {
+fn open_runs(fire: &FireRow, connection: &Connection) -> Result<Vec<RunId>, SqliteError> {
     // Open runs are few, and runs of a chain many: the plus keeps SQLite from walking the latter.
     let mut statement = connection.prepare_cached(
         "SELECT id FROM chain_runs WHERE +chain_id = ?1 AND status IN ('running', 'waiting_approval') AND id <> ?2
@@ -107,7 +107,7 @@ struct Waiting {
 }
 
 /// The fires of the chain that are recorded before or after this one and not decided.
-fn waiting(fire: &FireRow, side: Side, connection: &Connection) -> Result<Waiting, Trouble> {
+fn waiting(fire: &FireRow, side: Side, connection: &Connection) -> Result<Waiting, SqliteError> {
     let compare = match side {
         Side::Before => "<",
         Side::After => ">",
@@ -125,7 +125,7 @@ fn waiting(fire: &FireRow, side: Side, connection: &Connection) -> Result<Waitin
     Ok(found)
 }
 
-fn accept(fire: &FireRow, at: Millis, connection: &Connection) -> Result<FireDecision, Trouble> {
+fn accept(fire: &FireRow, at: Millis, connection: &Connection) -> Result<FireDecision, SqliteError> {
     connection
         .prepare_cached(
             "UPDATE fires SET status = 'accepted', reason_code = NULL, reason = NULL, decided_at = ?2 WHERE id = ?1",
@@ -140,7 +140,7 @@ fn settle(
     why: String,
     at: Millis,
     connection: &Connection,
-) -> Result<FireDecision, Trouble> {
+) -> Result<FireDecision, SqliteError> {
     connection
         .prepare_cached(
             "UPDATE fires SET status = ?2, reason_code = ?3, reason = ?4, decided_at = ?5 WHERE id = ?1",
@@ -150,7 +150,7 @@ fn settle(
 }
 
 /// Notes what the fire waits for. What is noted already is not written again.
-fn wait(fire: &FireRow, code: FireCode, why: &str, connection: &Connection) -> Result<FireRow, Trouble> {
+fn wait(fire: &FireRow, code: FireCode, why: &str, connection: &Connection) -> Result<FireRow, SqliteError> {
     if fire.code == Some(code) && fire.reason.as_deref() == Some(why) {
         return Ok(fire.clone());
     }
@@ -162,7 +162,7 @@ fn wait(fire: &FireRow, code: FireCode, why: &str, connection: &Connection) -> R
     Ok(one(fire.id, connection)?)
 }
 
-pub(super) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<(), Trouble> + Send {
+pub(super) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         connection
             .prepare_cached(
@@ -178,7 +178,7 @@ pub(super) fn failed(
     id: u64,
     why: String,
     at: Millis,
-) -> impl FnMut(&Connection) -> Result<(), Trouble> + Send {
+) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         let code = FireCode::FailedBegin;
         connection

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::entry::decode;
 use crate::error::StoreError;
 use crate::fire::EndedRun;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 /// How many ends are read at once.
 const ENDS_MAX: u64 = 500;
@@ -49,7 +49,7 @@ fn described(
     seq: u64,
     ended_at: u64,
     connection: &Connection,
-) -> Result<Option<EndedRun>, Trouble> {
+) -> Result<Option<EndedRun>, SqliteError> {
     let found: Option<(bool, Option<String>)> = connection
         .prepare_cached(
             "SELECT runs.kind <> 'playbook',

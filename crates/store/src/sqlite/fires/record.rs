@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::fire::{CursorMove, Delivery, FireRow, NewFire, Occurrence, Recorded, Recording, Together};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::tables::{from_json, json};
-use crate::sqlite::trouble::Trouble;
 
 use super::one;
 
@@ -17,7 +17,9 @@ const REMEMBERED_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// The event of a fire whose sources occurred together.
 const TOGETHER: &str = "all.fired";
 
-pub(super) fn recording(recording: Recording) -> impl FnMut(&Connection) -> Result<Recorded, Trouble> + Send {
+pub(super) fn recording(
+    recording: Recording,
+) -> impl FnMut(&Connection) -> Result<Recorded, SqliteError> + Send {
     move |connection| {
         for CursorMove { name, from, .. } in &recording.cursors {
             if cursor(name, connection)? != *from {
@@ -64,7 +66,9 @@ pub(super) fn recording(recording: Recording) -> impl FnMut(&Connection) -> Resu
     }
 }
 
-pub(super) fn recording_fire(fire: NewFire) -> impl FnMut(&Connection) -> Result<FireRow, Trouble> + Send {
+pub(super) fn recording_fire(
+    fire: NewFire,
+) -> impl FnMut(&Connection) -> Result<FireRow, SqliteError> + Send {
     move |connection| {
         if let Some(row) = insert(&fire, connection)? {
             return Ok(row);
@@ -90,7 +94,7 @@ pub(super) fn is_known_subject(subject: &str, connection: &Connection) -> rusqli
 }
 
 /// Whether the delivery is new. The sender's id, the signed bytes and what is told each tell a duplicate.
-fn remember(delivery: &Delivery, connection: &Connection) -> Result<bool, Trouble> {
+fn remember(delivery: &Delivery, connection: &Connection) -> Result<bool, SqliteError> {
     let Delivery { hook, id, digest, subject, at } = delivery;
     let known: bool = connection
         .prepare_cached(
@@ -112,7 +116,7 @@ fn remember(delivery: &Delivery, connection: &Connection) -> Result<bool, Troubl
 }
 
 /// `None` when the fire is recorded already.
-fn insert(fire: &NewFire, connection: &Connection) -> Result<Option<FireRow>, Trouble> {
+fn insert(fire: &NewFire, connection: &Connection) -> Result<Option<FireRow>, SqliteError> {
     let run: RunId = fire.chain_id.run_of(&fire.key);
     let (code, reason) = match &fire.refused {
         Some((code, reason)) => (Some(*code), Some(reason.as_str())),
@@ -146,7 +150,11 @@ fn insert(fire: &NewFire, connection: &Connection) -> Result<Option<FireRow>, Tr
 }
 
 /// Keeps an occurrence of one source, and records the fire when each source has occurred.
-fn occur(fire: &NewFire, together: Together, connection: &Connection) -> Result<Option<FireRow>, Trouble> {
+fn occur(
+    fire: &NewFire,
+    together: Together,
+    connection: &Connection,
+) -> Result<Option<FireRow>, SqliteError> {
     let inserted = connection
         .prepare_cached(
             "INSERT INTO occurrences (chain_id, position, key, at, event, payload, depth)

@@ -4,9 +4,9 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::invocation_record::InvocationRecord;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::from_json;
-use crate::sqlite::trouble::Trouble;
 
 use super::{Said, say};
 
@@ -30,7 +30,11 @@ pub(crate) enum Hear {
 }
 
 /// Appends the statements that this store does not have yet. When the two histories differ, this store keeps its own.
-pub(crate) fn take_in(record: &InvocationRecord, when: Hear, connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn take_in(
+    record: &InvocationRecord,
+    when: Hear,
+    connection: &Connection,
+) -> Result<(), SqliteError> {
     let here = said_of(&record.id, connection)?;
     let Some(more) = record.said.strip_prefix(here.as_slice()) else { return Ok(()) };
     for said in more {
@@ -44,7 +48,7 @@ pub(crate) fn take_in(record: &InvocationRecord, when: Hear, connection: &Connec
     Ok(())
 }
 
-fn said_of(id: &str, connection: &Connection) -> Result<Vec<Said>, Trouble> {
+fn said_of(id: &str, connection: &Connection) -> Result<Vec<Said>, SqliteError> {
     let mut statement = connection
         .prepare_cached("SELECT said FROM invocations_said WHERE invocation = ?1 ORDER BY number")?;
     let rows = statement.query_map([id], |row| from_json(row, 0))?;

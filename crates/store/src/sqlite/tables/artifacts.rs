@@ -9,8 +9,8 @@ use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::error::StoreError;
 use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 use super::{Applied, Projection, from_json, json, runs};
 
@@ -43,7 +43,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
 }
 
 /// What was added by hand has no journal to come from; it is put back from where it was written down.
-pub(crate) fn refill(connection: &Connection) -> Result<(), Trouble> {
+pub(crate) fn refill(connection: &Connection) -> Result<(), SqliteError> {
     for added in crate::sqlite::outcomes::all(connection)? {
         insert_added(&added, connection)?;
     }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
 use crate::error::StoreError;
 use crate::sqlite::entries::Draft;
+use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::trouble::Trouble;
 
 use super::{Applied, Projection, from_json, json, word};
 
@@ -147,7 +147,7 @@ pub(crate) fn taken(
     connection: &Connection,
     run: &RunId,
     drafts: &[Draft],
-) -> Result<Option<TakenEffect>, Trouble> {
+) -> Result<Option<TakenEffect>, SqliteError> {
     for draft in drafts {
         let Some(Event::AttemptStarted { check, scope, effect: Some(intent), .. }) = &draft.event else {
             continue;
