@@ -314,9 +314,10 @@ pub fn diagnose(hosts: &[&'static HookFile], program: &Path) -> Result<Vec<Diagn
         if let (Some(found), Some(harness)) = (&found, harness) {
             let words = [program.display().to_string(), "hook".into(), "--host".into(), host.host.into()];
             let place = scratch.0.join(host.host);
-            let sung = fs::create_dir_all(&place).and_then(|()| canary::sing(harness, found, &words, &place));
+            let result =
+                fs::create_dir_all(&place).and_then(|()| canary::run(harness, found, &words, &place));
             canary =
-                Some(sung.unwrap_or_else(|error| Canary {
+                Some(result.unwrap_or_else(|error| Canary {
                     problem: Some(error.to_string()),
                     ..Canary::default()
                 }));

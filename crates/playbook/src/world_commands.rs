@@ -1,7 +1,7 @@
 //! The table of commands that change the world outside a run. A check that runs one is `external` unless its
 //! criticality is written.
 //!
-//! The table is a safety net and not a proof: it knows commands by their words, and a script of the author's is a word.
+//! The table is a heuristic: it matches program names and subcommands, and cannot see into the author's own scripts.
 
 mod options;
 

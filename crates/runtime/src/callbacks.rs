@@ -27,7 +27,7 @@ use crate::process::{self, Drain, End, Process, Stream, find_program};
 
 /// Runs each client and tells how each ended, in the same order.
 pub fn run(callbacks: &[Callback]) -> Vec<CallbackEnd> {
-    let runtime = match waiting_room() {
+    let runtime = match current_thread_runtime() {
         Ok(runtime) => runtime,
         Err(error) => return vec![CallbackEnd::NotStarted(error.to_string()); callbacks.len()],
     };
@@ -37,8 +37,7 @@ pub fn run(callbacks: &[Callback]) -> Vec<CallbackEnd> {
     }
 }
 
-/// Where one thread waits for all that happens.
-fn waiting_room() -> io::Result<Runtime> {
+fn current_thread_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
@@ -128,7 +127,7 @@ async fn run_one(callback: &Callback) -> CallbackEnd {
 /// The command of a client. Programs are found on our own `PATH`, whatever the client may see of it.
 fn command(program: &OsStr, arguments: &[OsString], environment: &Environment) -> Result<Command, String> {
     let mut command = match environment {
-        // Left alone, the standard library starts processes the fast way.
+        // Without `envs`, the standard library uses `posix_spawn`.
         Environment::Inherited => Command::new(program),
         Environment::Only(_) => {
             let here = std::env::current_dir().map_err(|error| error.to_string())?;

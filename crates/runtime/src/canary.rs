@@ -32,7 +32,7 @@ pub struct Canary {
 }
 
 /// Runs one prompt. `scratch` is an empty directory; `hook` are the words of the hook's command.
-pub fn sing(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Path) -> io::Result<Canary> {
+pub fn run(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Path) -> io::Result<Canary> {
     let spec = harness.spec();
     let scratch = scratch.canonicalize()?;
     let place = |name: &str| -> io::Result<_> {
@@ -81,7 +81,7 @@ pub fn sing(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Pa
     command.env(spec.base_url_variable, &base_url);
     command.envs(line.env.iter().map(|(name, value)| (name, value)));
     spool.give_to(&mut command);
-    let problem = run(command, line.stdin.as_deref(), harness, &scratch)?;
+    let problem = run_to_end(command, line.stdin.as_deref(), harness, &scratch)?;
 
     let mut ledger = MemoryLedger::default();
     spool.collect(None, &mut ledger).map_err(io::Error::other)?;
@@ -98,7 +98,7 @@ pub fn sing(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Pa
 }
 
 /// Runs the program to its end. Says what went wrong, in its own words where it has some.
-fn run(
+fn run_to_end(
     mut command: Command,
     stdin: Option<&str>,
     harness: &dyn Harness,

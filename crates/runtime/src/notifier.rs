@@ -13,7 +13,7 @@ use crate::cancellation::Cancellation;
 use crate::config::Notify;
 use crate::http_client::{self, Body, Call, Header, Method, Proxies, Reach};
 
-/// A person who is told by a program that hangs is not told.
+/// A notification command that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of what a command says about its failure is kept.

@@ -141,8 +141,8 @@ pub enum End {
     Lost,
 }
 
-/// Whether our parent asked for this signal to be ignored, as `nohup` does for `SIGHUP`. To be asked before
-/// anybody listens for signals.
+/// Whether our parent asked for this signal to be ignored, as `nohup` does for `SIGHUP`. Must be called
+/// before a signal handler is installed.
 pub fn is_ignored_signal(number: i32) -> bool {
     #[cfg(target_os = "linux")]
     let ignored = table::ignored_signals().unwrap_or(0);
@@ -179,7 +179,7 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
         let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
         spawn(process.command, stdin, out.its.into(), err.its.into()).map(Started::from)
     };
-    pipes::lay_in();
+    pipes::refill();
     let Started { mut child, mut tree, input } = started?;
     let input_problem = Cell::new(None);
     let has_ended = Cell::new(false);
@@ -206,15 +206,13 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })
 }
 
-/// Most commands end before anybody could read along. Then what they have said lies in their pipes, and one look
-/// takes it all: being woken for every piece costs more.
+/// Most commands end within a few milliseconds. Reading starts after a delay, so that one read collects their output.
 async fn head_start(has_ended: &Cell<bool>) {
     let mut over = pin!(tokio::time::sleep_until(end_of_head_start()));
     poll_fn(|context| if has_ended.get() { Poll::Ready(()) } else { over.as_mut().poll(context) }).await;
 }
 
-/// The same for all that start at about the same time: an alarm that is due before all others costs more than one that
-/// joins them.
+/// The same instant for all processes that start at about the same time, so that they share one timer.
 fn end_of_head_start() -> tokio::time::Instant {
     static FIRST: OnceLock<tokio::time::Instant> = OnceLock::new();
     let first = FIRST.get_or_init(tokio::time::Instant::now);
@@ -222,7 +220,7 @@ fn end_of_head_start() -> tokio::time::Instant {
     *first + HEAD_START * u32::try_from(rounds).unwrap_or(0)
 }
 
-/// Twice as much is still shorter than anybody who watches would notice.
+/// Delay before output is read; at most twice this.
 const HEAD_START: Duration = Duration::from_millis(4);
 
 /// Writes all the input, or as much as the process wants, and closes the pipe.

@@ -3,7 +3,7 @@
 use escrow_model::{ApprovalSubject, Millis, RunId, WaitKind};
 use serde::{Deserialize, Serialize};
 
-/// The kind of trouble.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttentionKind {

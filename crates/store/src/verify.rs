@@ -26,7 +26,7 @@ pub enum Break {
     Gap {
         found: u64,
     },
-    /// The journal once went on to `recorded`.
+    /// Entries up to `recorded` were committed and are missing at the end.
     CutOff {
         recorded: u64,
     },

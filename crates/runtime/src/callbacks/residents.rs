@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{command, waiting_room};
+use super::{command, current_thread_runtime};
 use crate::process::{NoLine, Resident};
 
 /// How long a client may take to end when its input has ended.
@@ -41,7 +41,7 @@ impl Residents {
     /// Starts no process yet.
     pub fn new(clients: Vec<Client>) -> io::Result<Residents> {
         let room = |client| Some(Room { client, resident: None, stream: Stream::default() });
-        Ok(Residents { rooms: clients.into_iter().map(room).collect(), runtime: waiting_room()? })
+        Ok(Residents { rooms: clients.into_iter().map(room).collect(), runtime: current_thread_runtime()? })
     }
 
     /// Asks the clients at these positions, all at once, and gives their answers in the same order.

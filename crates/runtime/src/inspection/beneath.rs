@@ -41,7 +41,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// What that makes of a promise.
+    /// The artifact problem that is reported for this refusal.
     pub(super) fn problem(&self) -> Problem {
         match self {
             Refusal::Outside | Refusal::Loop => Problem::Outside,

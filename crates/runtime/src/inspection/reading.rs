@@ -118,7 +118,7 @@ impl Reading {
             let room = usize::try_from(head_bytes_max).unwrap_or(usize::MAX).saturating_sub(head.len());
             head.extend_from_slice(&buffer[..count.min(room)]);
             if length == size && is_short {
-                // All of it, and there was room for more: asking again would only say so.
+                // A short read at the expected size is the end of the file; skip the extra read.
                 break;
             }
         }

@@ -102,14 +102,14 @@ impl Tree {
 
     /// Asks every process of the attempt to end.
     pub(super) fn terminate(&mut self) {
-        let [asked, _] = POLITELY.map(|signal| self.signal(signal));
+        let [asked, _] = TERMINATION_SIGNALS.map(|signal| self.signal(signal));
         self.asked = Some(asked.iter().map(Member::identity).collect());
     }
 
     fn ask_newcomers(&mut self, members: &[Member]) {
         let Some(asked) = &mut self.asked else { return };
         for member in members.iter().filter(|member| asked.insert(member.identity())) {
-            for signal in POLITELY {
+            for signal in TERMINATION_SIGNALS {
                 member.signal(signal);
             }
         }
@@ -235,7 +235,7 @@ impl Member {
 }
 
 /// A stopped process must be continued before it can end.
-const POLITELY: [Signal; 2] = [Signal::TERM, Signal::CONT];
+const TERMINATION_SIGNALS: [Signal; 2] = [Signal::TERM, Signal::CONT];
 
 impl Drop for Tree {
     fn drop(&mut self) {

@@ -15,7 +15,7 @@ pub(super) const TOKEN_VARIABLE: &str = "ESCROW_ATTEMPT_TOKEN";
 
 #[derive(Default)]
 pub(super) struct Known {
-    /// Our children, with how often each number is in use: a number is free again a moment before we say so.
+    /// Process ids of our children with a reference count: the kernel can reuse an id before `remove_child` is called.
     children: BTreeMap<i32, u32>,
     /// Attempts whose processes may live.
     active: BTreeSet<u64>,

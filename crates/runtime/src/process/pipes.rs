@@ -1,4 +1,4 @@
-//! Pipes for what processes say, made before they are needed: what was decided is not kept waiting for them.
+//! A small stock of pipes per thread, created while the previous process runs.
 
 use std::cell::RefCell;
 use std::io::{self, PipeWriter};
@@ -34,8 +34,8 @@ pub(super) fn take() -> io::Result<Pipe> {
     }
 }
 
-/// Makes those that the next process will need, while this one runs. Where there are none to be had, `take` says so.
-pub(super) fn lay_in() {
+/// Creates the pipes of the next process. An error is left to `take`, which tries again and reports it.
+pub(super) fn refill() {
     SPARE.with_borrow_mut(|spare| {
         while spare.len() < SPARE_MAX {
             match Pipe::make() {

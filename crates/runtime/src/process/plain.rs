@@ -186,8 +186,8 @@ fn terminated(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// Whether the directory is the one that we are in. Its name may have been given to another one since; we ourselves go
-/// nowhere.
+/// Whether the directory is our own. Compared by inode, because the path may name another directory by now. Escrow never
+/// changes its directory.
 fn is_here(directory: &Path) -> bool {
     static HERE: OnceLock<Option<(u64, u64)>> = OnceLock::new();
     let identity = |path: &Path| rustix::fs::stat(path).ok().map(|told| (told.st_dev, told.st_ino));

@@ -115,9 +115,9 @@ impl View {
     }
 }
 
-/// What the bytes of an escape come to.
+/// The result of reading an escape so far.
 enum Escape {
-    /// It may become one.
+    /// Incomplete: more bytes decide.
     Open,
     /// Its first byte stands for itself.
     Not,

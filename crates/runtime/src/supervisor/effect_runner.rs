@@ -220,7 +220,7 @@ impl EffectRunner {
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
                     NestOutcome::Answered(mut answer) => {
-                        // The run had secrets of its own; the stars are all that is left of them.
+                        // The nested run has redacted its own secrets: `***` marks the output as redacted.
                         if answer.output.to_string().contains(REDACTED) {
                             answer.mark_redacted();
                         }

@@ -92,7 +92,7 @@ pub(super) fn seal(
         }
     }
     if !disclosed.is_empty() {
-        // A place that is withheld already would be rendered for ever.
+        // Withholding it did not remove the secret; another attempt would loop.
         let is_news = disclosed.is_disjoint(withheld);
         return if is_news { Ok(Sealed::Discloses(disclosed)) } else { Err(Inseparable) };
     }
