@@ -53,7 +53,7 @@ impl Graph {
                 .iter()
                 .map(|need| need.any_of.iter().map(|index| index.place()).collect())
                 .collect();
-            // What comes after another check stands on it as well, though it does not need its success.
+            // A check that comes `after` another depends on it as well, though not on its success.
             let after = draft.check.after.iter().map(|index| index.place());
             let mut needs: Vec<usize> = groups.iter().flatten().copied().chain(after).collect();
             graph.groups[index] = groups;
