@@ -45,6 +45,8 @@ pub struct Timeline {
     retried: BTreeMap<ScopedCheck, u32>,
     /// How many items a `forEach` check gave, by its scope.
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
+    /// What the entry before this one raised an evaluation error for.
+    unevaluated: Option<ScopedCheck>,
     /// In safe mode, what agents are told is shown.
     shows_prompts: bool,
 }
@@ -74,6 +76,7 @@ impl Timeline {
             fans: BTreeMap::new(),
             retried: BTreeMap::new(),
             sizes: BTreeMap::new(),
+            unevaluated: None,
             shows_prompts: false,
         }
     }

@@ -95,13 +95,17 @@ fn escaped(c: char) -> Escaped {
     if is_visible(c) { Escaped::Plain(Some(c)) } else { Escaped::Unicode(c.escape_unicode()) }
 }
 
+/// Whether the condition that a check was skipped for has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluated {
+    Yes,
+    /// Its evaluation failed: it is neither true nor false.
+    No,
+}
+
 /// Why a check did not run. `detail` may be empty.
-pub fn skip_words(reason: SkipReason, detail: &str) -> String {
-    // A condition that cannot be evaluated is neither true nor false.
-    if ["`if` could not be evaluated", "`assume` could not be evaluated"]
-        .iter()
-        .any(|why| detail.starts_with(why))
-    {
+pub fn skip_words(reason: SkipReason, detail: &str, evaluated: Evaluated) -> String {
+    if evaluated == Evaluated::No && !detail.is_empty() {
         return detail.to_owned();
     }
     let words = match reason {
@@ -128,8 +132,9 @@ mod tests {
     #[test]
     fn a_condition_that_cannot_be_evaluated_is_not_said_to_be_unneeded() {
         let why = "`if` could not be evaluated: x is not defined";
-        assert_eq!(skip_words(SkipReason::IfCondition, why), why);
-        assert_eq!(skip_words(SkipReason::IfCondition, "`1 > 2` is false"), "not needed: `1 > 2` is false");
+        assert_eq!(skip_words(SkipReason::IfCondition, why, Evaluated::No), why);
+        let is_false = skip_words(SkipReason::IfCondition, "`1 > 2` is false", Evaluated::Yes);
+        assert_eq!(is_false, "not needed: `1 > 2` is false");
     }
 
     #[test]

@@ -47,6 +47,22 @@ fn a_verdict_and_a_skip_are_lines_of_their_own() {
 }
 
 #[test]
+fn a_skip_by_an_evaluation_error_is_not_said_to_be_unneeded() {
+    check(
+        "n; a<n {if: outputs.n.x.y > 1}; b<n {assume: outputs.n.x.y > 1}; c<n {if: outputs.n > 2}",
+        &["n: 1"],
+        "
+        + n
+        ! a `if` could not be evaluated: TypeError: Cannot read properties of undefined (reading 'y')
+        - a `if` could not be evaluated: TypeError: Cannot read properties of undefined (reading 'y')
+        - c not needed: `outputs.n > 2` is false
+        ! b `assume` could not be evaluated: TypeError: Cannot read properties of undefined (reading 'y')
+        - b `assume` could not be evaluated: TypeError: Cannot read properties of undefined (reading 'y')
+        ",
+    );
+}
+
+#[test]
 fn a_retry_and_the_verdict_that_led_to_it_are_one_line() {
     check(
         "a {on_fail: {retry: {max: 1}}}",

@@ -240,6 +240,8 @@ steps:
     assert_eq!((code, &run["status"]), (Some(1), &json!("failed")), "{run}");
     assert_eq!(statuses(&run), ["failed", "skipped", "skipped"]);
     assert!(!project.desk.path().join("bomb").exists());
+    let told = project.escrow(&["logs", "last"]).stdout;
+    assert!(told.contains("`condition` could not be evaluated") && !told.contains("not needed"), "{told}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use escrow_model::{
 };
 
 use super::fan::FanProgress;
+use crate::words::Evaluated;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +68,8 @@ pub enum What<'e> {
         of: CheckScope<'e>,
         reason: SkipReason,
         detail: &'e str,
+        /// Of its `if`, `assume` or `condition`.
+        evaluated: Evaluated,
         /// In safe mode, what would have been done.
         request: Option<&'e Request>,
         /// In safe mode, what the nested playbook would have done.

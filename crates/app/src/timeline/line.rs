@@ -46,13 +46,13 @@ impl Item<'_> {
                 duration_ms: Some(*duration_ms),
                 note: progress.outcome(),
             }],
-            What::Skipped { of, reason, detail, request, nested } => {
+            What::Skipped { of, reason, detail, evaluated, request, nested } => {
                 // What the command line left out is not news, and items are counted, unless safe mode kept them back.
                 let is_counted = !of.scope.is_root() && request.is_none();
                 if is_counted || matches!(reason, SkipReason::Only | SkipReason::Tags) {
                     return Vec::new();
                 }
-                let note = skip_words(*reason, detail);
+                let note = skip_words(*reason, detail, *evaluated);
                 let skipped = Line { mark: Mark::Skipped, label: of.to_string(), duration_ms: None, note };
                 let would = request.map(|request| would_do(request, nested.as_deref())).unwrap_or_default();
                 std::iter::once(skipped).chain(would.into_iter().map(Line::remark)).collect()

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::fan::Fan;
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
 use super::{OpenAttempt, Timeline};
+use crate::words::Evaluated;
 
 /// What a run was started with: the first entry of its journal.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ impl Timeline {
 
     fn read_one<'e>(&mut self, entry: &'e Entry, items: &mut Vec<Item<'e>>) {
         let at = entry.at;
+        // A gate that cannot be evaluated raises an issue, and the next entry skips the check.
+        let unevaluated = self.unevaluated.take();
         let what = match &entry.event {
             Event::RunStarted { plan, options, .. } => {
                 self.shows_prompts = options.safe_mode;
@@ -98,7 +101,10 @@ impl Timeline {
                 let request = request.as_deref();
                 let spec = request.and_then(|_| self.plan.checks.iter().find(|spec| spec.name == *check));
                 let nested = spec.and_then(|spec| approved_playbook(&self.plan, spec)).map(Box::new);
-                items.push(Item { at, what: What::Skipped { of, reason: *reason, detail, request, nested } });
+                let is_evaluated = unevaluated.is_none_or(|check| check != of.scoped_check());
+                let evaluated = if is_evaluated { Evaluated::Yes } else { Evaluated::No };
+                let what = What::Skipped { of, reason: *reason, detail, evaluated, request, nested };
+                items.push(Item { at, what });
                 if !scope.is_root() && scope.depth() == self.depth(check) {
                     self.fans.entry(check.clone()).or_default().skip(scope);
                     items.extend(self.settled_fan(check, at));
@@ -130,11 +136,14 @@ impl Timeline {
                 What::LoopBudgetExceeded { from: CheckScope { check, scope }, to, limit: *limit }
             }
             Event::IssueRaised { check, scope, issue, .. } => {
-                let is_item = !scope.is_root() && scope.depth() == self.depth(check);
-                if is_item && issue.code == IssueCode::ExpressionError {
-                    self.fans.entry(check.clone()).or_default().fail_to_evaluate(scope);
+                let of = CheckScope { check, scope };
+                if issue.code == IssueCode::ExpressionError {
+                    self.unevaluated = Some(of.scoped_check());
+                    if !scope.is_root() && scope.depth() == self.depth(check) {
+                        self.fans.entry(check.clone()).or_default().fail_to_evaluate(scope);
+                    }
                 }
-                What::IssueRaised { of: CheckScope { check, scope }, issue }
+                What::IssueRaised { of, issue }
             }
 
             Event::WaitStarted { check, scope, kind, id, prompt, subject, .. } => {

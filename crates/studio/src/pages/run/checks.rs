@@ -4,8 +4,8 @@ use escrow_app::harnesses::LifecycleReceipt;
 use escrow_app::logs::{Printed, printed, running};
 use escrow_app::runs::CheckReport;
 use escrow_app::transcript::transcript;
-use escrow_app::words::{self, skip_words};
-use escrow_model::{CheckStatus, RunStatus};
+use escrow_app::words::{self, Evaluated, skip_words};
+use escrow_model::{CheckStatus, IssueCode, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -82,7 +82,13 @@ fn said(shown: &Shown, check: &CheckReport<'_>, mark: Mark) -> Markup {
         return ticked(&line(&issue.message));
     }
     if let Some(reason) = check.skip_reason {
-        return html! { "skipped: " (skip_words(reason, "")) " " span.code { (reason.as_str()) } };
+        let mut issues = check.issues.iter();
+        let unevaluated = issues.find(|issue| issue.code == IssueCode::ExpressionError);
+        let why = match unevaluated {
+            Some(issue) => skip_words(reason, &line(&issue.message), Evaluated::No),
+            None => skip_words(reason, "", Evaluated::Yes),
+        };
+        return html! { "skipped: " (ticked(&why)) " " span.code { (reason.as_str()) } };
     }
     if check.has_items {
         let items: Vec<CheckStatus> = shown.run.item_reports(check.index).map(|item| item.status).collect();
