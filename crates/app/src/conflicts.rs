@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::time::Duration;
 
-use escrow_engine::{Refusal, Run};
+use escrow_engine::Run;
 use escrow_model::{
-    Event, Evidence, Message, Millis, OnConflict, Plan, Reason, ReasonCode, RunId, RunOptions, RunStatus,
+    Event, Evidence, Message, Millis, OnConflict, Plan, Reason, ReasonCode, RefusalCode, RunId, RunOptions,
+    RunStatus,
 };
 use escrow_runtime::{Cancellation, ProviderWorld};
 use escrow_store::{Contested, Journal, RunConflict, RunRow, StoreError};
@@ -203,9 +204,9 @@ impl<'a> Arbitration<'a> {
         let stays = entries.iter().any(|(_, entry)| match &entry.event {
             Event::MessageDelivered {
                 message: Message::Cancel { successor, .. },
-                refused: Some(why),
+                refusal: Some(RefusalCode::EffectUnderWay),
                 ..
-            } => successor.as_ref() == Some(&self.run) && *why == Refusal::EffectUnderWay.to_string(),
+            } => successor.as_ref() == Some(&self.run),
             _ => false,
         });
         let read_to = entries.last().map_or(from, |(seq, _)| seq + 1);

@@ -3,7 +3,7 @@
 use escrow_engine::{ExplainError, Question};
 use escrow_model::{Entry, ScopePath};
 
-pub use escrow_engine::{Account, Cause, Evaluation, Link, Moment};
+pub use escrow_engine::{Account, Cause, Construct, Differ, Evaluation, Link, Moment, MomentKind};
 pub use escrow_expr::{Explanation, Part};
 
 use crate::error::Error;

@@ -583,7 +583,7 @@ checks:
         let check_document = &document["checks"][check];
         let rule = &check_document["issues"][0]["rule_id"];
         let of_item = &check_document["items"][0]["issues"][0]["rule_id"];
-        assert!([rule, of_item].contains(&&json!("system/redacted_value")), "{check}: {check_document}");
+        assert!([rule, of_item].contains(&&json!("system/secret_rendered")), "{check}: {check_document}");
     }
     assert_eq!(document["checks"]["after"]["output"], "***");
     assert!(!desk.path().join("sent").exists());
@@ -592,7 +592,7 @@ checks:
     // The same again, when it is retried.
     let done = run(&desk, "hunter2-987654", &["resume", "last", "--failed", "--output", "json"]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    assert_eq!(done.json()["checks"]["key"]["issues"][0]["rule_id"], "system/redacted_value");
+    assert_eq!(done.json()["checks"]["key"]["issues"][0]["rule_id"], "system/secret_rendered");
     assert!(!desk.path().join("sent").exists());
 }
 

@@ -273,7 +273,7 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None, effect, sent_at } => {
+            Event::MessageDelivered { message, refused: None, refusal: _, effect, sent_at } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use escrow_model::{
     ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, ApprovedValue, Check, CheckIndex,
-    Criticality, Field, GrantedSecret, Message, RecordedOutcome, Request, SecretHandover, WaitKind, hex,
+    Criticality, Field, GrantedSecret, Message, RecordedOutcome, RefusalCode, Request, SecretHandover,
+    WaitKind, hex,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -53,6 +54,27 @@ pub enum Refusal {
     EffectUnderWay,
     #[error("the run is already stopping")]
     Stopping,
+}
+
+impl Refusal {
+    pub fn code(&self) -> RefusalCode {
+        match self {
+            Refusal::NoWait(_) => RefusalCode::NoWait,
+            Refusal::OtherKind(_) => RefusalCode::OtherKind,
+            Refusal::NotAChoice { .. } => RefusalCode::NotAChoice,
+            Refusal::NotNamed { .. } => RefusalCode::NotNamed,
+            Refusal::NotIndependent(_) => RefusalCode::NotIndependent,
+            Refusal::Again(_) => RefusalCode::Again,
+            Refusal::NoCheck(_) => RefusalCode::NoCheck,
+            Refusal::NoItem(_) => RefusalCode::NoItem,
+            Refusal::PerItem(_) => RefusalCode::PerItem,
+            Refusal::NotUnknown(_) => RefusalCode::NotUnknown,
+            Refusal::Settled(_) => RefusalCode::Settled,
+            Refusal::LookedFor(_) => RefusalCode::LookedFor,
+            Refusal::EffectUnderWay => RefusalCode::EffectUnderWay,
+            Refusal::Stopping => RefusalCode::Stopping,
+        }
+    }
 }
 
 impl Run {

@@ -17,7 +17,6 @@ use crate::state::Cell;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
-use crate::withheld::RENDERS_A_SECRET;
 
 impl Deciding<'_> {
     /// `assume`, templates, safe mode, approval, and then the intent.
@@ -48,7 +47,8 @@ impl Deciding<'_> {
             return;
         }
         if self.withholds_attempt(location) {
-            let issue = Issue::error(IssueCode::RedactedValue, RENDERS_A_SECRET);
+            let message = "a template puts a secret together: the value does not leave the run";
+            let issue = Issue::error(IssueCode::SecretRendered, message);
             self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
             return;
         }

@@ -15,12 +15,14 @@ mod journal_reader;
 mod path;
 mod timeline;
 
+use std::fmt;
+
 use escrow_expr::Explanation;
 use escrow_model::{
     CheckIndex, CheckStatus, EffectState, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity,
     rfc3339,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -48,7 +50,7 @@ pub struct Account {
     /// The first decisive cause.
     pub cause: Cause,
     /// What would have to be otherwise.
-    pub differs: Vec<String>,
+    pub differs: Vec<Differ>,
     /// What happened to the subject, in order.
     pub timeline: Vec<Moment>,
 }
@@ -89,11 +91,75 @@ pub struct Cause {
     pub evaluations: Vec<Evaluation>,
 }
 
+/// What would have to be otherwise. Documents have it as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Differ {
+    /// A value of an expression.
+    Value {
+        what: String,
+        is: String,
+        wanted: String,
+    },
+    Sentence(String),
+}
+
+impl fmt::Display for Differ {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Differ::Value { what, is, wanted } => {
+                write!(formatter, "`{what}` is {is}; it would have to be {wanted}")
+            }
+            Differ::Sentence(text) => formatter.write_str(text),
+        }
+    }
+}
+
+impl Serialize for Differ {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The key of a playbook whose expression was evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Construct {
+    If,
+    Condition,
+    Assume,
+    Guarantee,
+    FailIf,
+    When,
+    ReconcileDone,
+    ReconcileFailed,
+    ReconcileRetry,
+}
+
+impl Construct {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Construct::If => "if",
+            Construct::Condition => "condition",
+            Construct::Assume => "assume",
+            Construct::Guarantee => "guarantee",
+            Construct::FailIf => "fail_if",
+            Construct::When => "when",
+            Construct::ReconcileDone => "reconcile.done",
+            Construct::ReconcileFailed => "reconcile.failed",
+            Construct::ReconcileRetry => "reconcile.retry",
+        }
+    }
+}
+
+impl Serialize for Construct {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// One gate or contract, evaluated again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// `if`, `condition`, `assume`, `guarantee`, `fail_if`, `when`, or `reconcile.done`, `.failed`, `.retry`.
-    pub construct: &'static str,
+    pub construct: Construct,
     /// Whether it was true; absent when it could not be evaluated.
     pub held: Option<bool>,
     /// It stood in the way.
@@ -106,10 +172,21 @@ pub struct Evaluation {
 pub struct Moment {
     pub entry: u64,
     pub at: String,
+    /// For readers that leave out what is usual; `what` says the same.
+    #[serde(skip)]
+    pub kind: MomentKind,
     pub what: String,
     /// For a transition: the `when` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MomentKind {
+    /// The first attempt started or was judged.
+    FirstAttempt,
+    Skipped,
+    Other,
 }
 
 #[derive(Debug, Error)]

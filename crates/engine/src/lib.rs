@@ -65,7 +65,10 @@ pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use approved_playbook::approved_playbook;
 pub use effect::{EffectResolution, SettledAs};
-pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
+pub use explain::{
+    Account, Cause, Construct, Differ, Evaluation, ExplainError, Link, Moment, MomentKind, Question, Subject,
+    explain,
+};
 pub use history::{CheckChange, history};
 pub use ledger::{AwaitedEffect, LedgerNews, OpenEffect};
 pub use location::{AttemptKey, Location};

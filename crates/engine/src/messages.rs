@@ -9,7 +9,7 @@ use escrow_model::{
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
-use crate::approval::denial_in_words;
+use crate::approval::{Refusal, denial_in_words};
 use crate::effect::EffectStanding;
 use crate::ledger::LedgerNews;
 use crate::location::{AttemptKey, Location};
@@ -21,7 +21,9 @@ use crate::verdict::Judgement;
 
 impl Deciding<'_> {
     pub(crate) fn deliver_message(&mut self, message: Message, sent_at: Option<Millis>) {
-        let refused = self.refusal(&message).map(|refusal| refusal.to_string());
+        let refusal = self.refusal(&message);
+        let (refused, refusal) =
+            (refusal.as_ref().map(Refusal::to_string), refusal.as_ref().map(Refusal::code));
         let opened = refused.is_none();
         let looked_for = match &message {
             Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
@@ -37,7 +39,7 @@ impl Deciding<'_> {
             Message::Assume { check, scope, .. } if opened => self.effect_in_doubt(check, scope),
             _ => None,
         };
-        self.record(Event::MessageDelivered { message: message.clone(), refused, effect, sent_at });
+        self.record(Event::MessageDelivered { message: message.clone(), refused, refusal, effect, sent_at });
         if !opened {
             if matches!(message, Message::Cancel { patient: true, .. }) {
                 self.nested_make_way();

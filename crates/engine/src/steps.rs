@@ -11,7 +11,7 @@ use escrow_template::{PathStep, SeenRead, SeenValue};
 use serde_json::{Map, Value, json};
 
 use crate::cut_output;
-use crate::explain::Evaluation;
+use crate::explain::{Construct, Evaluation};
 use crate::run::Run;
 use crate::state::Cell;
 use crate::view::{EventObject, View};
@@ -201,7 +201,7 @@ impl Run {
         });
         let explanation = Explanation::of_reads(condition.source(), result, reads.collect());
         let held = held.ok();
-        Some(Evaluation { construct: "condition", held, decisive: held != Some(true), explanation })
+        Some(Evaluation { construct: Construct::Condition, held, decisive: held != Some(true), explanation })
     }
 
     /// The value of a read; of an absent one, why it is absent.

@@ -415,6 +415,7 @@ pub(crate) fn reason_of(code: &IssueCode) -> ReasonCode {
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::RedactedValue
+        | IssueCode::SecretRendered
         | IssueCode::OutputTruncated
         | IssueCode::LoopBudgetExceeded => ReasonCode::FailedCheck,
     }

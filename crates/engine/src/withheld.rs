@@ -24,15 +24,11 @@ pub enum Disclosure {
     Reconcile { check: String, scope: ScopePath },
 }
 
-/// The issue of a check whose attempt is withheld.
-pub(crate) const RENDERS_A_SECRET: &str =
-    "a template puts a secret together: the value does not leave the run";
-
 /// The attempts that were withheld in a recorded run. They are withheld when it is decided again.
 pub(crate) fn withheld_in(recorded: &[Entry]) -> BTreeSet<Disclosure> {
     let of_event = |event: &Event| match event {
         Event::CheckJudged { check, scope, issues, .. }
-            if issues.iter().any(|issue| issue.message == RENDERS_A_SECRET) =>
+            if issues.iter().any(|issue| issue.code == IssueCode::SecretRendered) =>
         {
             Some(attempt(check, scope))
         }

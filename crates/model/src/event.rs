@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
     EffectState, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Millis, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RetryKind, RoutedBy, RoutingBlock, RunId, RunOptions,
-    ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
+    ReasonCode, RecordedOutcome, Recovery, RefusalCode, Request, RetryKind, RoutedBy, RoutingBlock, RunId,
+    RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// An event with its time, as the journal holds it.
@@ -247,6 +247,8 @@ pub enum Event {
         message: Message,
         /// Why it changed nothing, when it did not.
         refused: Option<String>,
+        /// The same as a code. Absent in entries of before the code was written.
+        refusal: Option<RefusalCode>,
         /// The effect that an `assume` settles.
         effect: Option<EffectInQuestion>,
         /// When it was sent, if it waited in the inbox of the run.

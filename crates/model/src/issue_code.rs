@@ -20,6 +20,7 @@ pub enum IssueCode {
     ExpressionError,
     TemplateError,
     RedactedValue,
+    SecretRendered,
     OutputTruncated,
     NoAnswer,
     NotAnArray,
@@ -43,7 +44,7 @@ pub enum IssueCode {
 }
 
 /// Every code whose text is always the same, for `parse` to find.
-const FIXED: [IssueCode; 20] = [
+const FIXED: [IssueCode; 21] = [
     IssueCode::SchemaValidationFailed,
     IssueCode::RuleFailed,
     IssueCode::GuaranteeFailed,
@@ -53,6 +54,7 @@ const FIXED: [IssueCode; 20] = [
     IssueCode::ExpressionError,
     IssueCode::TemplateError,
     IssueCode::RedactedValue,
+    IssueCode::SecretRendered,
     IssueCode::OutputTruncated,
     IssueCode::NoAnswer,
     IssueCode::NotAnArray,
@@ -98,6 +100,7 @@ impl IssueCode {
             IssueCode::ExpressionError => "system/expression_error",
             IssueCode::TemplateError => "system/template_error",
             IssueCode::RedactedValue => "system/redacted_value",
+            IssueCode::SecretRendered => "system/secret_rendered",
             IssueCode::OutputTruncated => "contract/output_truncated",
             IssueCode::NoAnswer => "system/no_answer",
             IssueCode::NotAnArray => "forEach/not_an_array",

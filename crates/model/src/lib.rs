@@ -70,7 +70,7 @@ pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck};
 pub use issue::{Issue, Severity, Warning};
 pub use issue_code::IssueCode;
-pub use message::{Assumption, Message};
+pub use message::{Assumption, Message, RefusalCode};
 pub use nested::{NestedPlaybook, NestedPlaybooks};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{

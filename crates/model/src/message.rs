@@ -63,6 +63,26 @@ impl Message {
     }
 }
 
+/// Why a message changed nothing, for decisions that depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCode {
+    NoWait,
+    OtherKind,
+    NotAChoice,
+    NotNamed,
+    NotIndependent,
+    Again,
+    NoCheck,
+    NoItem,
+    PerItem,
+    NotUnknown,
+    Settled,
+    LookedFor,
+    EffectUnderWay,
+    Stopping,
+}
+
 /// What a person or `reconcile` says about an unknown effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

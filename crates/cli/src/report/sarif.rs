@@ -154,6 +154,7 @@ impl Rule<'_> {
                 IssueCode::ExpressionError => "An expression could not be evaluated",
                 IssueCode::TemplateError => "A template could not be rendered",
                 IssueCode::RedactedValue => "A value that was to reach the world holds a redacted secret",
+                IssueCode::SecretRendered => "A template puts a secret together that was to reach the world",
                 IssueCode::OutputTruncated => "A contract reads output that was too long to be kept whole",
                 IssueCode::NoAnswer => "The provider gave no answer",
                 IssueCode::NotAnArray => "The output of a `forEach` check is not an array",

@@ -1,7 +1,7 @@
 //! An explanation for people: the chain of causes, the expression with its values, the remedy.
 
 use escrow_app::attempted::Attempted;
-use escrow_engine::{Account, Evaluation};
+use escrow_engine::{Account, Evaluation, Moment, MomentKind};
 
 use super::given::{given_words, title_words};
 use super::paint::Paint;
@@ -45,7 +45,7 @@ pub(crate) fn show_account(account: &Account, attempted: Option<&Attempted>, pai
             text.push_str(&format!(
                 "  {} {} {source}  {}\n",
                 paint.green("✓"),
-                evaluation.construct,
+                evaluation.construct.as_str(),
                 paint.dim(&format!("= {}", evaluation.explanation.result))
             ));
         }
@@ -53,7 +53,7 @@ pub(crate) fn show_account(account: &Account, attempted: Option<&Attempted>, pai
     if !account.differs.is_empty() {
         text.push_str(&format!("\n{}\n", paint.bold("to differ")));
         for line in &account.differs {
-            text.push_str(&format!("  {}\n", paint.yellow(&message(line))));
+            text.push_str(&format!("  {}\n", paint.yellow(&message(&line.to_string()))));
         }
     }
     text.push_str(&timeline(account, paint));
@@ -81,7 +81,7 @@ fn path(account: &Account, paint: Paint) -> String {
 
 /// The expression, with the value of every part below it.
 fn values(evaluation: &Evaluation, paint: Paint) -> String {
-    let mut text = format!("\n{}\n", paint.bold(evaluation.construct));
+    let mut text = format!("\n{}\n", paint.bold(evaluation.construct.as_str()));
     for line in evaluation.explanation.to_string().lines() {
         text.push_str(&format!("  {}\n", message(line)));
     }
@@ -90,9 +90,12 @@ fn values(evaluation: &Evaluation, paint: Paint) -> String {
 
 /// What happened, when there is more to it than one attempt.
 fn timeline(account: &Account, paint: Paint) -> String {
-    let plain =
-        |what: &str| (what.starts_with("attempt 1 ") && !what.contains('\n')) || what.starts_with("skipped");
-    if account.timeline.iter().all(|moment| plain(&moment.what)) {
+    let is_plain = |moment: &Moment| match moment.kind {
+        MomentKind::FirstAttempt => !moment.what.contains('\n'),
+        MomentKind::Skipped => true,
+        MomentKind::Other => false,
+    };
+    if account.timeline.iter().all(is_plain) {
         return String::new();
     }
     let mut table = TextTable::new();

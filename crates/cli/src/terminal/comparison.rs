@@ -46,7 +46,7 @@ pub(crate) fn show_comparisons(replayed: &[Replayed], paint: Paint) -> String {
                 text.push_str(&format!("  {}\n", account.cause.summary));
             }
             for line in &account.differs {
-                text.push_str(&format!("  {}\n", paint.yellow(line)));
+                text.push_str(&format!("  {}\n", paint.yellow(&line.to_string())));
             }
         }
         text.push_str(&reservations(one, paint));

@@ -6,7 +6,7 @@ use escrow_model::{
     ScopePath, SkipReason, Verdict, WaitKind,
 };
 
-use super::{Cause, Evaluation, JournalReader, decisive, resolution_in_words};
+use super::{Cause, Construct, Evaluation, JournalReader, decisive, resolution_in_words};
 use crate::approval::{approval_in_words, denial_in_words};
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
@@ -168,9 +168,9 @@ impl JournalReader<'_> {
         let expressions = reconcile.into_iter().flat_map(|reconcile| reconcile.expressions());
         let found = expressions.map(|(finding, expression)| {
             let construct = match finding {
-                Assumption::Done => "reconcile.done",
-                Assumption::Failed => "reconcile.failed",
-                Assumption::Retry => "reconcile.retry",
+                Assumption::Done => Construct::ReconcileDone,
+                Assumption::Failed => Construct::ReconcileFailed,
+                Assumption::Retry => Construct::ReconcileRetry,
             };
             evaluate(construct, expression, &view, false)
         });
@@ -299,8 +299,8 @@ fn gates(then: &Run, check: CheckIndex, scope: &ScopePath) -> Vec<Evaluation> {
             return all;
         }
     }
-    let condition = spec.condition.iter().map(|expression| ("if", expression));
-    let assume = spec.assume.iter().map(|expression| ("assume", expression));
+    let condition = spec.condition.iter().map(|expression| (Construct::If, expression));
+    let assume = spec.assume.iter().map(|expression| (Construct::Assume, expression));
     for (construct, expression) in condition.chain(assume) {
         let evaluation = evaluate(construct, expression, &view, true);
         let stop = evaluation.decisive;
@@ -322,14 +322,16 @@ fn contracts(then: &Run, check: CheckIndex, scope: &ScopePath) -> Vec<Evaluation
     let view = View::after(then, check, scope);
     let mut all = Vec::new();
     if answer.ending == Ending::Done {
-        all.extend(spec.guarantee.iter().map(|guarantee| evaluate("guarantee", guarantee, &view, true)));
+        all.extend(
+            spec.guarantee.iter().map(|guarantee| evaluate(Construct::Guarantee, guarantee, &view, true)),
+        );
     }
-    all.extend(spec.fail_if.iter().map(|fail_if| evaluate("fail_if", fail_if, &view, false)));
+    all.extend(spec.fail_if.iter().map(|fail_if| evaluate(Construct::FailIf, fail_if, &view, false)));
     all
 }
 
 pub(super) fn evaluate(
-    construct: &'static str,
+    construct: Construct,
     expression: &Expression,
     view: &dyn Scope,
     wanted: bool,

@@ -6,41 +6,46 @@ use escrow_model::{
 };
 
 use super::decisive;
-use super::{Cause, JournalReader};
+use super::{Cause, Construct, Differ, JournalReader};
 
 impl JournalReader<'_> {
-    pub(super) fn differs(&self, index: usize, cause: &Cause) -> Vec<String> {
-        let mut all: Vec<String> = cause
+    pub(super) fn differs(&self, index: usize, cause: &Cause) -> Vec<Differ> {
+        let mut all: Vec<Differ> = cause
             .evaluations
             .iter()
             .filter(|evaluation| evaluation.decisive)
             .flat_map(|evaluation| {
                 let wanted = !matches!(
                     evaluation.construct,
-                    "fail_if" | "reconcile.done" | "reconcile.failed" | "reconcile.retry"
+                    Construct::FailIf
+                        | Construct::ReconcileDone
+                        | Construct::ReconcileFailed
+                        | Construct::ReconcileRetry
                 );
                 match evaluation.held {
                     Some(_) => differences(&evaluation.explanation, wanted),
-                    None => vec![format!(
+                    None => vec![Differ::Sentence(format!(
                         "`{}` would have to be something that can be evaluated: {}",
-                        evaluation.construct, evaluation.explanation.result
-                    )],
+                        evaluation.construct.as_str(),
+                        evaluation.explanation.result
+                    ))],
                 }
             })
             .collect();
         let plan = &self.plan;
+        let mut said: Vec<String> = Vec::new();
         match &self.entries[index].event {
             Event::CheckSkipped { check, reason, .. } => match reason {
                 SkipReason::Event => {
                     let on = self.find(check).map(|check| plan.check(check).on.join("`, `"));
-                    all.push(format!("the event would have to be one of `{}`", on.unwrap_or_default()));
+                    said.push(format!("the event would have to be one of `{}`", on.unwrap_or_default()));
                 }
-                SkipReason::Tags => all.push("`--tags` and `--exclude-tags` would have to let it in".into()),
-                SkipReason::Only => all.push(format!("`--only` would have to name `{check}`")),
-                SkipReason::SafeMode => all.push("the run would have to be without `--safe-mode`".into()),
-                SkipReason::NotRouted => all.push(self.who_routes_to(check)),
+                SkipReason::Tags => said.push("`--tags` and `--exclude-tags` would have to let it in".into()),
+                SkipReason::Only => said.push(format!("`--only` would have to name `{check}`")),
+                SkipReason::SafeMode => said.push("the run would have to be without `--safe-mode`".into()),
+                SkipReason::NotRouted => said.push(self.who_routes_to(check)),
                 SkipReason::LoopBudget => {
-                    all.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
+                    said.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
                 }
                 SkipReason::IfCondition
                 | SkipReason::Assume
@@ -50,16 +55,17 @@ impl JournalReader<'_> {
                 | SkipReason::RunEnded => {}
             },
             Event::CheckJudged { check, issues, .. } => {
-                all.extend(decisive(issues).and_then(|issue| of_issue(check, issue)));
+                said.extend(decisive(issues).and_then(|issue| of_issue(check, issue)));
             }
             Event::ArtifactsVerified { delivery } if delivery.status == DeliveryStatus::Failed => {
-                all.extend(delivery.missing_required.iter().map(of_artifact));
+                said.extend(delivery.missing_required.iter().map(of_artifact));
             }
             Event::LoopBudgetExceeded { .. } => {
-                all.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
+                said.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
             }
             _ => {}
         }
+        all.extend(said.into_iter().map(Differ::Sentence));
         all
     }
 
@@ -143,18 +149,19 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::RedactedValue
+        | IssueCode::SecretRendered
         | IssueCode::OutputTruncated
         | IssueCode::LoopBudgetExceeded => return None,
     })
 }
 
 /// What the parts of an expression would have to be for the whole to be `wanted`.
-pub(super) fn differences(explanation: &Explanation, wanted: bool) -> Vec<String> {
+pub(super) fn differences(explanation: &Explanation, wanted: bool) -> Vec<Differ> {
     let source = explanation.source.as_str();
     match explanation.parts.as_slice() {
         // Of a condition in Jinja the parts are reads; one of them is the whole only if nothing is around it.
         [whole] if is_whole(source, whole) => part(source, whole, wanted),
-        _ => vec![format!("`{}` is {}; it would have to be {wanted}", source.trim(), explanation.result)],
+        _ => vec![value(source.trim(), &explanation.result, wanted.to_string())],
     }
 }
 
@@ -164,9 +171,13 @@ fn is_whole(source: &str, part: &Part) -> bool {
     !is_jinja || source.get(part.span.clone()).is_some_and(|text| text.trim() == bare)
 }
 
-fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {
+fn value(what: &str, is: &str, wanted: impl Into<String>) -> Differ {
+    Differ::Value { what: what.to_owned(), is: is.to_owned(), wanted: wanted.into() }
+}
+
+fn part(source: &str, whole: &Part, wanted: bool) -> Vec<Differ> {
     let text = source.get(whole.span.clone()).unwrap_or_default().trim();
-    let Some(value) = &whole.value else { return Vec::new() };
+    let Some(is) = &whole.value else { return Vec::new() };
     if let [inner] = whole.parts.as_slice()
         && is_negation(source, whole, inner)
     {
@@ -180,20 +191,20 @@ fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {
         Some(Shape::Comparison { left, comparison, literal }) => {
             let shown = left.value.as_deref().unwrap_or("not evaluated");
             let wish = comparison.or_opposite(wanted).wish(&literal);
-            vec![format!("`{}` is {shown}; it would have to be {wish}", text_of(source, left))]
+            vec![value(text_of(source, left), shown, wish)]
         }
         Some(Shape::Between { left, comparison, right }) => {
             let shown = |side: &Part| side.value.clone().unwrap_or_else(|| "not evaluated".into());
             let wish = comparison.or_opposite(wanted).wish(&format!("`{}`", text_of(source, right)));
-            vec![format!(
+            vec![Differ::Sentence(format!(
                 "`{}` is {} and `{}` is {}; the first would have to be {wish}",
                 text_of(source, left),
                 shown(left),
                 text_of(source, right),
                 shown(right)
-            )]
+            ))]
         }
-        None => vec![format!("`{text}` is {value}; it would have to be {}", wish_for(value, wanted))],
+        None => vec![value(text, is, wish_for(is, wanted))],
     }
 }
 
@@ -206,13 +217,17 @@ fn is_negation(source: &str, whole: &Part, inner: &Part) -> bool {
 }
 
 /// Those sides that are not as wanted yet, in one sentence.
-fn several(source: &str, sides: &[&Part], wanted: bool, word: &str) -> Vec<String> {
-    let all: Vec<String> = sides
+fn several(source: &str, sides: &[&Part], wanted: bool, word: &str) -> Vec<Differ> {
+    let mut all: Vec<Differ> = sides
         .iter()
         .filter(|side| side.value.as_deref().is_some_and(|value| is_falsy(value) == wanted))
         .flat_map(|side| part(source, side, wanted))
         .collect();
-    if all.is_empty() { Vec::new() } else { vec![all.join(word)] }
+    if all.len() > 1 {
+        let all: Vec<String> = all.drain(..).map(|differ| differ.to_string()).collect();
+        return vec![Differ::Sentence(all.join(word))];
+    }
+    all
 }
 
 fn text_of<'a>(source: &'a str, part: &Part) -> &'a str {
@@ -381,7 +396,8 @@ mod tests {
         }));
         let budget = Budget { steps: 10_000, memory_bytes: 1 << 20, depth: Budget::DEPTH_MAX };
         let (_, explanation) = Program::expression(source).expect("it parses").explain(&names, budget);
-        assert_eq!(differences(&explanation, wanted).join(" | "), says, "{source}");
+        let all: Vec<String> = differences(&explanation, wanted).iter().map(Differ::to_string).collect();
+        assert_eq!(all.join(" | "), says, "{source}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use escrow_model::{
 use serde_json::Value;
 
 use super::cause::evaluate;
-use super::{Evaluation, JournalReader, Moment, decisive, resolution_in_words};
+use super::{Construct, Evaluation, JournalReader, Moment, MomentKind, decisive, resolution_in_words};
 use crate::approval::{approval_in_words, denial_in_words};
 use crate::approved_playbook::approved_playbook;
 use crate::pure;
@@ -62,7 +62,8 @@ impl JournalReader<'_> {
                 _ => None,
             };
             let at = rfc3339(self.entries[index].at);
-            timeline.push(Moment { entry: index as u64 + 1, at, what, evaluation });
+            let kind = kind(&self.entries[index].event);
+            timeline.push(Moment { entry: index as u64 + 1, at, kind, what, evaluation });
         }
         Ok(timeline)
     }
@@ -93,7 +94,7 @@ impl JournalReader<'_> {
         let then = self.before(index)?;
         let view = View::routing(&then, check, scope, *block);
         let taken = block.of(plan.check(check)).transitions.iter().find_map(|transition| {
-            let evaluation = evaluate("when", &transition.when, &view, false);
+            let evaluation = evaluate(Construct::When, &transition.when, &view, false);
             let leads_there = transition.to.is_some_and(|target| plan.check(target).name == *to);
             (evaluation.held == Some(true) && leads_there).then_some(evaluation)
         });
@@ -166,6 +167,16 @@ fn cut(value: &str) -> String {
         shown.push('…');
     }
     shown
+}
+
+fn kind(event: &Event) -> MomentKind {
+    match event {
+        Event::AttemptStarted { attempt: 1, .. } | Event::CheckJudged { attempt: 1, .. } => {
+            MomentKind::FirstAttempt
+        }
+        Event::CheckSkipped { .. } => MomentKind::Skipped,
+        _ => MomentKind::Other,
+    }
 }
 
 fn tell(event: &Event, at: u64) -> Option<String> {

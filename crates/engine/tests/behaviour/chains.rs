@@ -89,7 +89,7 @@ steps:
         let question = Question { check: check.into(), scope: None };
         let account = explain(&played.journal, Some(&question)).expect("it is explained");
         let evaluation = &account.cause.evaluations[0];
-        assert_eq!((evaluation.construct, evaluation.held), ("condition", Some(held)));
+        assert_eq!((evaluation.construct.as_str(), evaluation.held), ("condition", Some(held)));
         let value = evaluation.explanation.walk()[0].value.clone().expect("a note");
         assert_eq!(value, "empty (step 0 `a` was skipped: if_condition)");
     }

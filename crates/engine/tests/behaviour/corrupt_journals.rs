@@ -104,7 +104,13 @@ fn a_run_does_not_end_while_an_attempt_is_open() {
 fn an_accepted_message_must_have_been_awaited() {
     let mut journal = journal("a", &["a: never"]);
     let message = Message::Approve { id: "a_1".into(), by: None, claim: None, note: None };
-    journal.push(entry(Event::MessageDelivered { message, refused: None, effect: None, sent_at: None }));
+    journal.push(entry(Event::MessageDelivered {
+        message,
+        refused: None,
+        refusal: None,
+        effect: None,
+        sent_at: None,
+    }));
     let (seq, why) = refusal(&journal);
     assert_eq!(seq, journal.len() - 1);
     assert!(why.contains("`a_1`"), "{why}");

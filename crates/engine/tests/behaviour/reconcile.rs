@@ -239,7 +239,7 @@ fn what_reconcile_found_is_explained() {
     let account = explain(&played.journal, Some(&question)).expect("it is explained");
     assert_eq!(account.cause.summary, "`post` was done, as `reconcile` found: `output.n > 0` holds");
     assert_eq!(account.cause.evaluations.len(), 1);
-    assert_eq!(account.cause.evaluations[0].construct, "reconcile.done");
+    assert_eq!(account.cause.evaluations[0].construct.as_str(), "reconcile.done");
     let told: Vec<&str> = account.timeline.iter().map(|moment| moment.what.as_str()).collect();
     assert_eq!(
         told,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use escrow_model::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
     EffectState, Event, Facts, FaultClass, FlawKind, Issue, IssueCode, LedgerEffect, Message, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RetryKind, RoutedBy, RoutingBlock, RunId, RunOptions,
-    ScopePath, ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+    ReasonCode, RecordedOutcome, Recovery, RefusalCode, Request, RetryKind, RoutedBy, RoutingBlock, RunId,
+    RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -27,6 +27,7 @@ persisted_as_is!(
     IssueCode,
     ReasonCode,
     Recovery,
+    RefusalCode,
     RetryKind,
     RoutedBy,
     RoutingBlock,
@@ -146,7 +147,7 @@ record_enum!(EventRecord for Event {
         output: Option<Value> = default,
         effect: Option<EffectInQuestion> = default,
     },
-    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<EffectInQuestion> = default, sent_at: Option<u64> = default },
+    MessageDelivered { message: Message, refused: Option<String> = default, refusal: Option<RefusalCode> = default, effect: Option<EffectInQuestion> = default, sent_at: Option<u64> = default },
     WaitExpired { id: String },
     WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
     ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },

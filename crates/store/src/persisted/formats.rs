@@ -1,5 +1,6 @@
 //! Upcasters: each turns an entry of one format into the next.
 
+use escrow_model::{Event, IssueCode, RefusalCode};
 use serde_json::Value;
 
 use super::RecordError;
@@ -21,4 +22,24 @@ pub(super) fn from_2(mut entry: Value) -> Result<Value, RecordError> {
         }
     }
     Ok(entry)
+}
+
+/// Gives an event the codes that were said only in words before they existed. The words are those of that time.
+pub(super) fn with_codes(mut event: Event) -> Event {
+    const RENDERED: &str = "a template puts a secret together: the value does not leave the run";
+    const UNDER_WAY: &str = "an effect is under way or unknown";
+    match &mut event {
+        Event::CheckJudged { issues, .. } => {
+            for issue in issues {
+                if issue.code == IssueCode::RedactedValue && issue.message == RENDERED {
+                    issue.code = IssueCode::SecretRendered;
+                }
+            }
+        }
+        Event::MessageDelivered { refused: Some(why), refusal: refusal @ None, .. } if why == UNDER_WAY => {
+            *refusal = Some(RefusalCode::EffectUnderWay);
+        }
+        _ => {}
+    }
+    event
 }

@@ -142,7 +142,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Entry, RecordError> {
 }
 
 fn restore(record: EntryRecord) -> Result<Entry, RecordError> {
-    Ok(Entry { at: record.at, event: Event::restore(record.event)? })
+    Ok(Entry { at: record.at, event: formats::with_codes(Event::restore(record.event)?) })
 }
 
 /// Brings an entry of format `found` to the format behind the last upcaster.
@@ -171,6 +171,7 @@ pub(crate) fn decode_message(text: &str) -> Result<Message, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use escrow_model::RefusalCode;
     use serde_json::json;
 
     fn rename_note(mut entry: Value) -> Result<Value, RecordError> {
@@ -182,6 +183,29 @@ mod tests {
     fn add_kind(mut entry: Value) -> Result<Value, RecordError> {
         entry["kind"] = json!("plain");
         Ok(entry)
+    }
+
+    #[test]
+    fn codes_that_were_only_words_are_read_as_codes() {
+        let judged = json!({ "v": 3, "at": 1, "event": { "check_judged": {
+            "check": "a", "attempt": 0, "verdict": "failed", "settled": true, "issues": [{
+                "rule_id": "system/redacted_value",
+                "severity": "error",
+                "message": "a template puts a secret together: the value does not leave the run",
+            }],
+        } } });
+        let Event::CheckJudged { issues, .. } = read_entry(judged).unwrap().event else {
+            panic!("a verdict")
+        };
+        assert_eq!(issues[0].code.text(), "system/secret_rendered");
+        let refused = json!({ "v": 3, "at": 1, "event": { "message_delivered": {
+            "message": { "message": "cancel", "system": true },
+            "refused": "an effect is under way or unknown",
+        } } });
+        let Event::MessageDelivered { refusal, .. } = read_entry(refused).unwrap().event else {
+            panic!("a message")
+        };
+        assert_eq!(refusal, Some(RefusalCode::EffectUnderWay));
     }
 
     #[test]

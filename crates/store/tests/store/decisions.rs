@@ -45,6 +45,7 @@ fn the_first_decision_is_accepted_and_every_later_one_refused() {
     let delivered = Event::MessageDelivered {
         message: approve("w1", "os:ann"),
         refused: None,
+        refusal: None,
         effect: None,
         sent_at: None,
     };
@@ -88,6 +89,7 @@ fn a_wait_that_was_decided_in_time_cannot_expire() {
     let delivered = Event::MessageDelivered {
         message: approve("w1", "os:ann"),
         refused: None,
+        refusal: None,
         effect: None,
         sent_at: None,
     };

@@ -105,5 +105,5 @@ fn assumed(confirmed: bool) -> Event {
     let (check, scope, assumption) = ("post".to_owned(), ScopePath::root(), Assumption::Retry);
     let message = Message::Assume { check, scope, assumption, by: Some("ann".into()), why: None };
     let effect = EffectInQuestion { key: "publish".into(), attempts_elsewhere: None, confirmed };
-    Event::MessageDelivered { message, refused: None, effect: Some(effect), sent_at: None }
+    Event::MessageDelivered { message, refused: None, refusal: None, effect: Some(effect), sent_at: None }
 }

@@ -21,8 +21,13 @@ fn a_message_waits_until_a_commit_delivers_it() {
     let seen: Vec<_> = found.iter().map(|sent| (sent.id, sent.message.clone(), sent.from.as_str())).collect();
     assert_eq!(seen, [(first, cancel("ann"), "cli"), (second, cancel("bob"), "studio")]);
 
-    let opening =
-        Event::MessageDelivered { message: cancel("ann"), refused: None, effect: None, sent_at: None };
+    let opening = Event::MessageDelivered {
+        message: cancel("ann"),
+        refused: None,
+        refusal: None,
+        effect: None,
+        sent_at: None,
+    };
     tenant.commit_opening(std::slice::from_ref(&opening), &[first]);
     assert_eq!(house.store.undelivered(tenant.run()).unwrap().len(), 1);
 

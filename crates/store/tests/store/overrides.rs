@@ -87,7 +87,13 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
 fn an_approval_has_a_history_and_resolves_once() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
-    let message = |message| Event::MessageDelivered { message, refused: None, effect: None, sent_at: None };
+    let message = |message| Event::MessageDelivered {
+        message,
+        refused: None,
+        refusal: None,
+        effect: None,
+        sent_at: None,
+    };
     let (id, by) = ("w1".to_owned(), Some("ann".to_owned()));
     tenant.commit(&[Event::WaitStarted {
         nested_reason: None,

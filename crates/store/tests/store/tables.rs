@@ -55,12 +55,25 @@ fn waits_are_open_until_a_message_a_clock_or_the_end_resolves_them() {
         Event::MessageDelivered {
             message: refused,
             refused: Some("too late".into()),
+            refusal: None,
             effect: None,
             sent_at: None,
         },
-        Event::MessageDelivered { message: approve, refused: None, effect: None, sent_at: None },
+        Event::MessageDelivered {
+            message: approve,
+            refused: None,
+            refusal: None,
+            effect: None,
+            sent_at: None,
+        },
         Event::WaitExpired { id: "w2".into() },
-        Event::MessageDelivered { message: assume, refused: None, effect: None, sent_at: None },
+        Event::MessageDelivered {
+            message: assume,
+            refused: None,
+            refusal: None,
+            effect: None,
+            sent_at: None,
+        },
     ]);
     assert_eq!(house.store.open_waits().unwrap().len(), 1);
     tenant.commit(&[ended(ReasonCode::CompletedOk)]);
@@ -93,7 +106,7 @@ fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
     };
     tenant.commit(&[
         Event::RunResumed { by: Vec::new() },
-        Event::MessageDelivered { message, refused: None, effect: None, sent_at: None },
+        Event::MessageDelivered { message, refused: None, refusal: None, effect: None, sent_at: None },
         ended(ReasonCode::CancelledUser),
     ]);
     let row = house.store.run("last").unwrap();
@@ -250,6 +263,7 @@ fn events() -> impl Strategy<Value = Event> {
         ("w[0-3]", any::<bool>()).prop_map(|(id, refused)| Event::MessageDelivered {
             message: Message::Approve { id, by: Some("ann".into()), claim: None, note: None },
             refused: refused.then(|| "no".into()),
+            refusal: None,
             effect: None,
             sent_at: None,
         }),

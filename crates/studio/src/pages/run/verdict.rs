@@ -1,6 +1,6 @@
 //! The head of a run: status, code, one sentence, what would have to differ.
 
-use escrow_app::explain::Account;
+use escrow_app::explain::{Account, Construct, Differ};
 use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, Warning, rfc3339};
 use maud::{Markup, html};
 
@@ -93,22 +93,25 @@ fn shortened(account: &Account) -> Option<Markup> {
     }
     let place = format!("{check}{}", account.cause.scope);
     match decisive.construct {
-        "guarantee" => Some(html! { (code(&place)) " failed: its guarantee does not hold" }),
-        "fail_if" => Some(html! { (code(&place)) " failed: its " code { "fail_if" } " is true" }),
-        _ => None,
+        Construct::Guarantee => Some(html! { (code(&place)) " failed: its guarantee does not hold" }),
+        Construct::FailIf => Some(html! { (code(&place)) " failed: its " code { "fail_if" } " is true" }),
+        Construct::If
+        | Construct::Condition
+        | Construct::Assume
+        | Construct::When
+        | Construct::ReconcileDone
+        | Construct::ReconcileFailed
+        | Construct::ReconcileRetry => None,
     }
 }
 
 /// `X is 1; it would have to be 0`, with both values marked.
-pub(super) fn marked(differ: &str) -> Markup {
-    let parts = differ
-        .split_once("; it would have to be ")
-        .and_then(|(is, want)| Some((is.rsplit_once(" is ")?, want)));
-    match parts {
-        Some(((what, is), want)) => {
-            html! { (ticked(what)) " is " b { (ticked(is)) } "; it would have to be " b.want { (ticked(want)) } }
+fn marked(differ: &Differ) -> Markup {
+    match differ {
+        Differ::Value { what, is, wanted } => {
+            html! { (code(what)) " is " b { (ticked(is)) } "; it would have to be " b.want { (ticked(wanted)) } }
         }
-        None => ticked(differ),
+        Differ::Sentence(text) => ticked(text),
     }
 }
 

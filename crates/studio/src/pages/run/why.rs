@@ -37,8 +37,8 @@ pub(super) fn section(shown: &Shown) -> Markup {
                 @if decisive.is_empty() { p.pad { b { (ticked(&account.cause.summary)) } } }
                 @for issue in account.cause.issues.iter().filter(|issue| decisive.is_empty() && !account.cause.summary.contains(&issue.message)).take(5) { p.pad.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
                 @for evaluation in &decisive { (evaluated(evaluation)) }
-                @for evaluation in &kept { p.pad.small { (icon("ok", "ok")) " " span.sub { (evaluation.construct) } " " code { (clipped(evaluation.explanation.source.trim(), VALUE_LENGTH_MAX)) } " is " (clipped(&evaluation.explanation.result, VALUE_LENGTH_MAX)) } }
-                @for differ in &account.differs { p.differ { (icon("arrow", "dim")) span { (ticked(differ)) } } }
+                @for evaluation in &kept { p.pad.small { (icon("ok", "ok")) " " span.sub { (evaluation.construct.as_str()) } " " code { (clipped(evaluation.explanation.source.trim(), VALUE_LENGTH_MAX)) } " is " (clipped(&evaluation.explanation.result, VALUE_LENGTH_MAX)) } }
+                @for differ in &account.differs { p.differ { (icon("arrow", "dim")) span { (ticked(&differ.to_string())) } } }
                 @if account.timeline.len() > 1 {
                     div.story {
                         h3 { "What happened" }
@@ -74,7 +74,7 @@ fn evaluated(evaluation: &Evaluation) -> Markup {
     let explanation = &evaluation.explanation;
     let mut budget = PARTS_MAX;
     html! {
-        p.expr { span.k { (evaluation.construct) } (clipped(explanation.source.trim(), 2_000)) }
+        p.expr { span.k { (evaluation.construct.as_str()) } (clipped(explanation.source.trim(), 2_000)) }
         div.tree role="group" aria-label="The expression with the value of every part" {
             ul {
                 li {
@@ -87,7 +87,7 @@ fn evaluated(evaluation: &Evaluation) -> Markup {
 }
 
 fn parts(all: &[Part], around: &str, depth: usize, is_hot: bool, budget: &mut usize) -> Markup {
-    // A part that is the whole of what is around it says nothing new.
+    // Skip a part that repeats its parent.
     let all = match all {
         [only] if only.source.trim() == around.trim() => &only.parts,
         all => all,
