@@ -240,7 +240,7 @@ steps:
     assert_eq!((code, &run["status"]), (Some(1), &json!("failed")), "{run}");
     assert_eq!(statuses(&run), ["failed", "skipped", "skipped"]);
     assert!(!project.desk.path().join("bomb").exists());
-    let told = project.escrow(&["logs", "last"]).stdout;
+    let told = project.escrow(&["chain", "fire", "bombs", "--event", "event.json"]).stderr;
     assert!(told.contains("`condition` could not be evaluated") && !told.contains("not needed"), "{told}");
 }
 
