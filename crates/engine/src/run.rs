@@ -155,7 +155,7 @@ pub enum Effect {
 }
 
 /// What an inspection is for. It decides which input answers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Inspection {
     /// The delivery of the whole run.
     Run,

@@ -53,7 +53,9 @@ impl Deciding<'_> {
 
     /// The answer to a look. One for a check that has moved on is dropped.
     pub(crate) fn take_second_look(&mut self, attempt: &AttemptKey, seen: &[InspectedArtifact]) {
-        let of_outer_runs = seen.len().saturating_sub(self.state.options.outer_artifacts.len());
+        let of_outer = self.state.options.outer_artifacts.len();
+        debug_assert!(seen.len() >= of_outer, "each artifact of an outer run is inspected");
+        let of_outer_runs = seen.len().saturating_sub(of_outer);
         let (own, outer) = seen.split_at(of_outer_runs);
         let changed =
             self.changed_artifact(&attempt.location(), own).or_else(|| self.changed_outer_artifact(outer));

@@ -4,6 +4,7 @@
 //! hand and everything that can go wrong does.
 
 use std::future::Future;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use escrow_engine::Input;
 use escrow_model::{ExpectedArtifact, InspectedArtifact, Millis, RunId};
 use escrow_store::{Holder, Liveness};
+use tokio::task::JoinError;
 
 use crate::cancellation::Cancellation;
 use crate::entropy;
@@ -97,7 +99,13 @@ impl ProviderWorld for RealWorld {
                 let InspectRequest { directory, expected, redactor, interruption } = request;
                 inspect_for_secrets(&directory, &expected, &redactor, &interruption)
             });
-            let mut seen = seen.await.unwrap_or_default();
+            let mut seen = match seen.await.map_err(JoinError::try_into_panic) {
+                Ok(seen) => seen,
+                // A bug is not a missing artifact: the supervisor notices the task that ends here.
+                Err(Ok(panic)) => resume_unwind(panic),
+                // The executor is shutting down, and this task with it.
+                Err(Err(_)) => std::future::pending().await,
+            };
             redactor.sightings(&mut seen);
             seen
         })

@@ -295,8 +295,8 @@ impl Drive<'_> {
                     self.observer.tick(&self.run);
                     let ready = self.ready_nested(driven_elsewhere).await?;
                     inputs.extend(ready.into_iter().map(|run| Input::NestedReady { run }));
-                    if let Some(check) = effect_runner.lost() {
-                        return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
+                    if let Some(lost) = effect_runner.lost(&self.run) {
+                        return Err(DriveError::Lost(lost));
                     }
                 }
             }

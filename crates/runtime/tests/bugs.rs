@@ -1,4 +1,4 @@
-//! A provider that panics: the run is released with its intent in the journal, and nothing waits for ever.
+//! A provider or an inspection that panics: the run is released with its intent in the journal, and nothing waits for ever.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,8 +28,12 @@ impl Provider for Panicking {
     }
 }
 
-/// The real one, but for its commands.
-struct Broken;
+/// The real one, but for its commands or its inspections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Broken {
+    Provider,
+    Inspection,
+}
 
 impl ProviderWorld for Broken {
     fn now_ms(&self) -> Millis {
@@ -44,11 +48,14 @@ impl ProviderWorld for Broken {
         RealWorld.liveness(holder)
     }
 
-    fn provider(&self, _: &str) -> Option<&dyn Provider> {
-        Some(&Panicking)
+    fn provider(&self, name: &str) -> Option<&dyn Provider> {
+        if *self == Broken::Provider { Some(&Panicking) } else { RealWorld.provider(name) }
     }
 
     fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
+        if *self == Broken::Inspection {
+            return Box::pin(async { panic!("on purpose") });
+        }
         RealWorld.inspect(request)
     }
 
@@ -67,9 +74,19 @@ impl Observer for Nobody {
 
 #[test]
 fn a_provider_that_panics_is_noticed() {
+    check(Broken::Provider, "checks: {a: {type: command, exec: 'true'}}", "a");
+}
+
+#[test]
+fn an_inspection_that_panics_is_noticed() {
+    let of_the_run = "artifacts: {expected: [{id: report, path: report.md}]}\nchecks: {a: {type: noop}}";
+    check(Broken::Inspection, of_the_run, "artifacts");
+}
+
+/// Drives the playbook to the error that the task of `lost` has ended.
+fn check(broken: Broken, text: &str, lost: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
-    let text = "checks: {a: {type: command, exec: 'true'}}";
     let reading =
         escrow_playbook::read(text, "p.yaml", &escrow_runtime::catalog(), &escrow_playbook::NoReferences);
     let id = RunId::new(1, 2);
@@ -94,7 +111,7 @@ fn a_provider_that_panics_is_noticed() {
         run,
         lease,
         journal,
-        world: Rc::new(Broken),
+        world: Rc::new(broken),
         host: Rc::new(NoHost),
         surroundings: Surroundings {
             directory: folder.path().into(),
@@ -114,7 +131,7 @@ fn a_provider_that_panics_is_noticed() {
         tokio::time::timeout(Duration::from_secs(30), drive.to_rest(Beginning::New(turn))).await
     });
     let error = ended.expect("the drive ends").map(|_| ()).expect_err("it is a bug");
-    assert!(matches!(&error, DriveError::Lost(check) if check == "a"), "{error}");
+    assert!(matches!(&error, DriveError::Lost(of) if of == lost), "{error}");
     let entries = store.entries(&id, 0).expect("the journal");
     assert!(Run::replay(entries.iter().map(|(_, entry)| entry)).is_ok(), "the journal is whole");
 }

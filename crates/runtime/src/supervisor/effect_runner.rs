@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::{AttemptKey, Effect, Input, Run};
+use escrow_engine::{AttemptKey, Effect, Input, Inspection, Run};
 use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
 use escrow_store::{Journal, Lease};
 use tokio::sync::mpsc;
@@ -31,7 +31,15 @@ pub(super) struct EffectRunner {
     lease: Lease,
     journal: Arc<dyn Journal>,
     interruption: Cancellation,
-    tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
+    tasks: Rc<RefCell<BTreeMap<TaskKey, Task>>>,
+}
+
+/// What a task answers. A task that has ended and is still listed has no answer to give.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TaskKey {
+    Attempt(AttemptKey),
+    Inspection(Inspection),
+    Consult(CheckIndex, ScopePath),
 }
 
 /// What a task of an attempt is for.
@@ -43,10 +51,16 @@ enum EffectKind {
 }
 
 struct Task {
+    /// Only attempts can be asked to end; the others end soon.
+    requests: Option<Requests>,
+    abort: AbortHandle,
+}
+
+struct Requests {
+    /// Asks an attempt to end.
     canceller: Canceller,
     /// Asks a nested run to begin nothing further.
     way_maker: Canceller,
-    abort: AbortHandle,
 }
 
 impl EffectRunner {
@@ -73,14 +87,24 @@ impl EffectRunner {
         }
     }
 
-    /// A check whose task has ended without an answer: a task that answers removes itself first.
-    pub(super) fn lost(&self) -> Option<CheckIndex> {
+    /// What a task was for that has ended without an answer: a task that answers removes itself first.
+    pub(super) fn lost(&self, run: &Run) -> Option<String> {
         let tasks = self.tasks.borrow();
-        tasks.iter().find(|(_, task)| task.abort.is_finished()).map(|(attempt, _)| attempt.check)
+        let (key, _) = tasks.iter().find(|(_, task)| task.abort.is_finished())?;
+        let check = match key {
+            TaskKey::Attempt(attempt)
+            | TaskKey::Inspection(Inspection::Attempt(attempt) | Inspection::Before(attempt)) => {
+                attempt.check
+            }
+            TaskKey::Consult(check, _) => *check,
+            TaskKey::Inspection(Inspection::Run) => return Some("artifacts".to_owned()),
+        };
+        Some(run.plan_of().check(check).name.clone())
     }
 
+    /// Whether no attempt is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.tasks.borrow().is_empty()
+        !self.tasks.borrow().keys().any(|key| matches!(key, TaskKey::Attempt(_)))
     }
 
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
@@ -92,16 +116,8 @@ impl EffectRunner {
                 self.start(run, attempt, request, EffectKind::Reconcile);
             }
             Effect::Consult { check, scope, key, .. } => self.consult(run, check, scope, key),
-            Effect::Stop { attempt } => {
-                if let Some(task) = self.tasks.borrow().get(&attempt) {
-                    task.canceller.cancel();
-                }
-            }
-            Effect::MakeWay { attempt } => {
-                if let Some(task) = self.tasks.borrow().get(&attempt) {
-                    task.way_maker.cancel();
-                }
-            }
+            Effect::Stop { attempt } => self.ask(attempt, |requests| requests.canceller.cancel()),
+            Effect::MakeWay { attempt } => self.ask(attempt, |requests| requests.way_maker.cancel()),
             Effect::Inspect { expected, outer, of } => {
                 let own = (self.surroundings.artifacts.clone(), expected);
                 let outer = outer.iter().map(|one| (PathBuf::from(&one.directory), vec![one.expected()]));
@@ -114,13 +130,17 @@ impl EffectRunner {
                     })
                     .collect();
                 let (world, inputs) = (Rc::clone(&self.world), self.inputs());
-                tokio::task::spawn_local(async move {
+                let (tasks, key) = (Rc::clone(&self.tasks), TaskKey::Inspection(of.clone()));
+                let done = key.clone();
+                let task = tokio::task::spawn_local(async move {
                     let mut seen = Vec::new();
                     for inspection in inspections {
                         seen.extend(inspection.await);
                     }
+                    tasks.borrow_mut().remove(&done);
                     world.deliver(of.answered(seen), &inputs);
                 });
+                self.watch(key, task.abort_handle());
             }
         }
     }
@@ -129,8 +149,12 @@ impl EffectRunner {
         let (world, journal, inputs) = (Rc::clone(&self.world), Arc::clone(&self.journal), self.inputs());
         let (id, name) = (run.options().run.clone(), run.plan_of().check(check).name.clone());
         let (reports, grace) = (self.reports.clone(), self.surroundings.grace);
-        tokio::task::spawn_local(async move {
-            match ledger::consult(&*journal, &*world, &key, (&id, &name, &scope), grace).await {
+        let (tasks, task_key) = (Rc::clone(&self.tasks), TaskKey::Consult(check, scope.clone()));
+        let done = task_key.clone();
+        let task = tokio::task::spawn_local(async move {
+            let consulted = ledger::consult(&*journal, &*world, &key, (&id, &name, &scope), grace).await;
+            tasks.borrow_mut().remove(&done);
+            match consulted {
                 Ok(effect) => {
                     let effect = effect.map(Box::new);
                     world.deliver(Input::LedgerAnswered { check, scope, key, effect }, &inputs);
@@ -138,6 +162,19 @@ impl EffectRunner {
                 Err(error) => drop(reports.send(Report::Broken(error.into()))),
             }
         });
+        self.watch(task_key, task.abort_handle());
+    }
+
+    fn watch(&self, key: TaskKey, abort: AbortHandle) {
+        self.tasks.borrow_mut().insert(key, Task { requests: None, abort });
+    }
+
+    /// Asks an attempt for something, if it is under way.
+    fn ask(&self, attempt: AttemptKey, what: impl FnOnce(&Requests)) {
+        let tasks = self.tasks.borrow();
+        if let Some(requests) = tasks.get(&TaskKey::Attempt(attempt)).and_then(|task| task.requests.as_ref()) {
+            what(requests);
+        }
     }
 
     fn inputs(&self) -> InputSink {
@@ -146,7 +183,8 @@ impl EffectRunner {
     }
 
     fn start(&mut self, run: &Run, attempt: AttemptKey, request: Arc<Request>, kind: EffectKind) {
-        if self.tasks.borrow().contains_key(&attempt) {
+        let key = TaskKey::Attempt(attempt.clone());
+        if self.tasks.borrow().contains_key(&key) {
             // A nested run that is driven already.
             return;
         }
@@ -214,9 +252,8 @@ impl EffectRunner {
             })
         });
         let (world, inputs) = (Rc::clone(&self.world), self.inputs());
-        let (tasks, done, reports) = (Rc::clone(&self.tasks), attempt.clone(), self.reports.clone());
+        let (tasks, done, reports) = (Rc::clone(&self.tasks), key.clone(), self.reports.clone());
         let task = tokio::task::spawn_local(async move {
-            let attempt = done.clone();
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
                     NestOutcome::Answered(mut answer) => {
@@ -255,7 +292,8 @@ impl EffectRunner {
             tasks.borrow_mut().remove(&done);
             world.deliver(input, &inputs);
         });
-        self.tasks.borrow_mut().insert(attempt, Task { canceller, way_maker, abort: task.abort_handle() });
+        let requests = Some(Requests { canceller, way_maker });
+        self.tasks.borrow_mut().insert(key, Task { requests, abort: task.abort_handle() });
     }
 
     /// Passes on what a nested run commits.
