@@ -2,8 +2,8 @@
 //!
 //!   Run, rows of the store ──▶ documents ──▶ JSON
 //!
-//! **Invariant:** outside tools match on these shapes; no code of ours reads them back. Decisions, exit codes and
-//! nested runs use the typed values that the documents are made of.
+//! **Invariant:** outside tools match on these shapes. Decisions, exit codes and nested runs use the typed values that the
+//! documents are made of. Tables of shows and of the steps of chains still read their documents, for display.
 
 mod attention;
 mod chain;

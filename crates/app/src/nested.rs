@@ -292,7 +292,7 @@ impl Nesting {
         Ok(())
     }
 
-    /// Who resumed the run around it has resumed this one.
+    /// The actors who resumed the parent count as having resumed this run.
     fn resumed(&self) -> Beginning {
         Beginning::Resumed { by: self.request.involved.clone() }
     }

@@ -1,4 +1,4 @@
-//! Turns the entries of a journal into typed items for people. The only reader of events for display.
+//! Turns the entries of a journal into typed items for people: for lists, reports and live views.
 //!
 //!   entries ──Timeline::read──▶ Item ──Item::lines──▶ Line ──▶ terminal, pages
 //!                                 └──▶ reports, telemetry, logs

@@ -38,7 +38,7 @@ fn escrow() -> ExitCode {
     if let Some(words) = hook::arguments_in(std::env::args_os()) {
         return Exit::Hook(hook::run(&words)).into();
     }
-    // Harnesses start these verbs for every event, so they run before anything else is set up.
+    // Harnesses start these verbs for every event, so they run before the command line is parsed.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {
         return Exit::Lifecycle(lifecycle::run(&arguments)).into();
     }

@@ -125,7 +125,7 @@ struct NamedArtifact<'a> {
 
 enum ArtifactValue<'a> {
     One(&'a ArtifactFile),
-    /// Of a pattern, or of all items.
+    /// The files of a glob, or of all items of a fan-out.
     Many(Files<'a>),
 }
 
@@ -165,7 +165,7 @@ impl<'a> ArtifactsObject<'a> {
         for expected in &plan.artifacts.expected {
             let is_own = spec.artifacts.contains(&expected.id);
             let files: Vec<&ArtifactFile> = if is_own && self.stage == Stage::AfterProvider {
-                // Without a look there is nothing to read, whatever a check before has verified.
+                // The artifacts of this attempt were not inspected, so they are not readable yet.
                 let Some(looked) = own_look else { continue };
                 looked.iter().filter(|file| expected.covers(&file.produced.id)).collect()
             } else {

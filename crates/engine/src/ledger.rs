@@ -129,7 +129,7 @@ impl Deciding<'_> {
             is_own && !refused && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
         match effect.state {
             EffectState::Failed => Admission::Free,
-            // What became of it, the run knows itself.
+            // This run's own effect: its own journal has the result.
             EffectState::Intended | EffectState::Unknown if is_own => Admission::Free,
             EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
                 Admission::Free
@@ -305,11 +305,6 @@ impl Run {
     fn asks_ledger(&self, check: CheckIndex) -> bool {
         let is_shared = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.shared);
         self.state.plan.check(check).effect_key.is_some() || is_shared
-    }
-
-    /// Whether a commit of this run may be refused because another run has the key of an effect.
-    pub fn asks_any_ledger(&self) -> bool {
-        self.state.plan.indices().any(|check| self.asks_ledger(check))
     }
 
     /// Effects of other runs that this one waits for.

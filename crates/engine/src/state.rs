@@ -1,4 +1,5 @@
-//! The state of a run, as data. Only `apply` changes it.
+//! The state of a run, as data. Only `apply` changes what a run is; its agenda, which follows from the rest, is kept while
+//! a turn is made.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,11 +86,11 @@ pub(crate) struct State {
     pub(crate) stopping: Option<Stopping>,
     /// A request to end that comes into force as soon as no effect is under way. Nothing begins until then.
     pub(crate) making_way: Option<Message>,
-    /// Who denied what, when that is why.
+    /// Set if the run stops because of a denial.
     pub(crate) denial: Option<Denial>,
-    /// The run of its group that it makes way for, when that is why.
+    /// The run that replaces this one in its group, if it stops for that.
     pub(crate) successor: Option<RunId>,
-    /// The run whose command cancelled this one, when that is why.
+    /// The run whose command cancelled this one, if it stops for that.
     pub(crate) cancelled_inside: Option<RunId>,
     /// What people decided, in order.
     pub(crate) decisions: Vec<RecordedDecision>,

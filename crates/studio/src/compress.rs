@@ -1,4 +1,4 @@
-//! Compresses pages and documents for whoever accepts gzip.
+//! Compresses responses for clients that accept gzip.
 //!
 //! A page holds the secret of its forms beside text of others, which compression could leak to someone who makes a
 //! browser repeat a request and sees the lengths. The cookies are `SameSite=Strict`, so another site's requests carry

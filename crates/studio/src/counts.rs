@@ -11,7 +11,7 @@ use escrow_model::WaitKind;
 /// A process that drives a run can die without a commit, so that counts grow old.
 const AGE_MAX: Duration = Duration::from_secs(2);
 
-/// Counting takes at most this part of the time, however much there is to count.
+/// Counting may use at most 1/20 of the time; larger stores are counted less often.
 const SHARE: u32 = 20;
 
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
-//! Every address of Studio. A page or a call of the API is one line here; navigation, the OpenAPI document and the
-//! browser tests read this table.
+//! Every address of Studio. A page or a call of the API is one line here; the server and the OpenAPI document read this
+//! table.
 
 use std::sync::Arc;
 

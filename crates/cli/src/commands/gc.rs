@@ -24,7 +24,7 @@ pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Res
     }
     let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
-    // What would be removed is the answer to a question; what was removed is told beside the work.
+    // A dry run prints its result to stdout; a removal reports to stderr.
     let tell = |line: &str| match (arguments.dry_run, ui.output()) {
         (true, Output::Human) => ui.page(line),
         (true, Output::Json | Output::Jsonl) | (false, _) => ui.say(line),

@@ -35,7 +35,7 @@ pub(crate) fn test(arguments: &TestArguments, ui: &Ui) -> Result<Exit, Error> {
             ui.data(&json!({ "passed": passed, "failed": failed, "files": files }));
         }
         Output::Jsonl => {
-            // A reader that has gone away wants no more lines.
+            // Stdout is closed: stop printing.
             let _all_read = results.iter().all(|result| ui.data(&result.document()));
         }
     }

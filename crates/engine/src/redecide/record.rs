@@ -37,7 +37,7 @@ pub(super) struct Record {
     /// For each wait of a check, in order: the response.
     pub(super) messages: BTreeMap<ScopedCheck, VecDeque<Response>>,
     pub(super) cancellations: Vec<(Moment, Message)>,
-    /// Where time itself led on: the first retry or deadline of each such moment.
+    /// Times at which a retry or a deadline became due, each with the first entry of that time.
     pub(super) wakes: BTreeMap<Millis, usize>,
     /// What people did with the run after its end.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,

@@ -130,7 +130,7 @@ fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> age
     let transcript = stream.and_then(|(text, _)| transcript(word("name")?, &text));
     let session = word("session_id");
     let is_own = |receipt: &&LifecycleReceipt| {
-        // Receipts without a session are of the only one that there was.
+        // Receipts without a session id belong to the only session of the run.
         receipt.harness_session_id.is_none() || receipt.harness_session_id.as_deref() == session
     };
     agent::Told { transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
