@@ -29,7 +29,7 @@ pub fn open(directory: &Path, path: &str) -> Result<OpenedFile, Error> {
     let place = || directory.join(path).display().to_string();
     match open_beneath(directory, path) {
         Ok(Some(file)) => Ok(file),
-        Ok(None) => Err(Error::world("gone", format!("`{}` no longer exists", place()))),
+        Ok(None) => Err(Error::gone(format!("`{}` no longer exists", place()))),
         Err(problem) => Err(Error::world("unreadable", format!("`{}`: {problem}", place()))),
     }
 }
@@ -294,7 +294,7 @@ fn find<'a>(run: &'a Run, wanted: &str) -> Result<Option<&'a ProducedArtifact>, 
 
 fn not_delivered(run: &Run, wanted: &str) -> Error {
     if let Some(missing) = run.delivery().and_then(|delivery| delivery.missing(wanted)) {
-        return Error::author("not_delivered", format!("it was not delivered: {}", missing.in_words()));
+        return Error::not_found("not_delivered", format!("it was not delivered: {}", missing.in_words()));
     }
     let ids: Vec<String> = produced(run).map(|file| format!("`{}`", file.id)).collect();
     let help = match ids.as_slice() {
@@ -302,5 +302,5 @@ fn not_delivered(run: &Run, wanted: &str) -> Error {
         ids => format!("it delivered {}", ids.join(", ")),
     };
     let message = format!("run `{}` delivered no artifact `{wanted}`", run.options().run);
-    Error::author("unknown_artifact", message).help(help)
+    Error::not_found("unknown_artifact", message).help(help)
 }

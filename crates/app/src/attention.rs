@@ -1,5 +1,6 @@
 //! Dismisses causes that need a person. A dismissed cause returns when it happens again.
 
+use escrow_model::Millis;
 use escrow_runtime::{liveness, now_ms};
 use escrow_store::{Dismissing, Queries};
 
@@ -15,6 +16,39 @@ pub async fn items(queries: &dyn Queries) -> Result<Vec<AttentionItem>, Error> {
     let mut items = queries.attention(liveness).await?;
     settled::note_items(queries, &mut items).await;
     Ok(items)
+}
+
+/// Which items are listed.
+#[derive(Debug, Default)]
+pub struct AttentionQuery {
+    /// Only those that happened at this time or later.
+    pub since: Option<Millis>,
+    /// Dismissed items too.
+    pub with_dismissed: bool,
+    /// At most so many, the newest.
+    pub limit: Option<usize>,
+}
+
+/// The items of a list, and how many are not on it.
+#[derive(Debug)]
+pub struct ListedItems {
+    pub items: Vec<AttentionItem>,
+    /// The items that are dismissed, listed or not.
+    pub dismissed: usize,
+    /// The items beyond the limit.
+    pub left_out: usize,
+}
+
+/// The items that a list shows, newest first.
+pub async fn list(queries: &dyn Queries, query: &AttentionQuery) -> Result<ListedItems, Error> {
+    let mut items = items(queries).await?;
+    items.retain(|item| query.since.is_none_or(|since| item.last_at >= since));
+    let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
+    items.retain(|item| query.with_dismissed || item.dismissed.is_none());
+    let limit = query.limit.unwrap_or(usize::MAX);
+    let left_out = items.len().saturating_sub(limit);
+    items.truncate(limit);
+    Ok(ListedItems { items, dismissed, left_out })
 }
 
 #[derive(Debug)]
@@ -69,7 +103,7 @@ async fn find(queries: &dyn Queries, what: &str) -> Result<AttentionItem, Error>
     match (items.pop(), items.is_empty()) {
         (Some(item), true) => Ok(item),
         (None, _) => {
-            Err(Error::author("unknown_item", format!("nothing that needs a person is called `{what}`"))
+            Err(Error::not_found("unknown_item", format!("nothing that needs a person is called `{what}`"))
                 .help("`escrow attention --all` lists everything"))
         }
         (Some(_), false) => {

@@ -296,16 +296,13 @@ fn out_of_time(conflict: &RunConflict) -> Reason {
     }
 }
 
-/// The code of the error that another run is in the way of one that was to be opened again.
-pub(crate) const CONFLICT: &str = "conflict";
-
 /// For a run that exists and cannot be opened again, or continued, now.
 pub(crate) fn conflict_error(conflict: &RunConflict) -> Error {
     match &conflict.over {
         Contested::Artifacts(_) => artifacts_in_use(conflict),
         Contested::Group(name) => {
             let message = format!("the concurrency group `{name}` is held by {}", named(&conflict.root));
-            Error::person(CONFLICT, message).help(format!("`escrow runs show {}` shows it", conflict.root.id))
+            Error::conflict(message).help(format!("`escrow runs show {}` shows it", conflict.root.id))
         }
     }
 }
@@ -313,7 +310,7 @@ pub(crate) fn conflict_error(conflict: &RunConflict) -> Error {
 /// A run that was refused because of this reason, and was not changed.
 pub(crate) fn refused_error(reason: &Reason) -> Error {
     let command = reason.evidence.iter().find(|evidence| evidence.kind == "command");
-    let error = Error::person(CONFLICT, reason.summary.clone());
+    let error = Error::conflict(reason.summary.clone());
     match command {
         Some(command) => error.help(format!("`{}` settles it", command.id)),
         None => error,

@@ -1,6 +1,6 @@
 //! Effects of external checks: what the ledger has, and how a person settles an unknown one.
 
-mod first_word;
+mod settled_by;
 
 use escrow_engine::{EffectResolution, Run};
 use escrow_model::{EffectState, Event, Message, RunId, WaitKind};
@@ -11,14 +11,14 @@ use serde_json::Value;
 pub use escrow_engine::SettledAs;
 pub use escrow_store::EffectRow;
 
-pub(crate) use first_word::not_unknown;
+pub(crate) use settled_by::not_unknown;
 
 use crate::app::App;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::messages::{outsider, record_assumptions};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::runs::{
-    HELD, Purpose, commit_after_end, drive_around, driver_of, inseparable, is_driven, replay, take_over,
+    Purpose, commit_after_end, drive_around, driver_of, inseparable, is_driven, replay, take_over,
 };
 
 /// Which effects are asked for; all when empty.
@@ -72,7 +72,7 @@ pub async fn resolve(app: &App, request: &Resolve) -> Result<Resolved, Error> {
     let filter = EffectFilter { key: Some(request.key.clone()), ..EffectFilter::default() };
     let Some(effect) = queries.effects(&filter).await?.pop() else {
         let message = format!("no effect has the key `{}`", request.key);
-        return Err(Error::author("unknown_effect", message).help("`escrow effects` lists all"));
+        return Err(Error::not_found("unknown_effect", message).help("`escrow effects` lists all"));
     };
     let row = queries.run(effect.run.as_str()).await?;
     match state_now(&*queries, &effect).await? {
@@ -160,7 +160,7 @@ async fn tell(
     match drive_around(app, row, Purpose::Resume).await {
         Ok(run) => Ok(Some(Box::new(run))),
         // A process that took the run over meanwhile reads the message.
-        Err(error) if error.code() == HELD => Ok(None),
+        Err(error) if error.kind() == Kind::Held => Ok(None),
         Err(error) => Err(error),
     }
 }

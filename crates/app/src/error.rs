@@ -1,7 +1,7 @@
 //! Why a use case did not do its work: whose turn it is, what happened, what to do next.
 //!
-//! **Invariant:** a caller decides by `class` and `code`, never by the words. Exit codes and HTTP statuses are
-//! mapped from `class` by the callers that have them.
+//! **Invariant:** a caller decides by `class` and `kind`, never by the words or the text of the code. Exit codes and HTTP
+//! statuses are mapped from them by the callers that have them.
 
 use std::fmt;
 use std::path::Path;
@@ -29,9 +29,26 @@ pub enum Class {
     Bug,
 }
 
+/// What a caller acts on, beside who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing has this name.
+    NotFound,
+    /// It is there, and not for this person.
+    Forbidden,
+    /// It was there.
+    Gone,
+    /// Another process drives the run.
+    Held,
+    /// Another run has what this one needs for itself.
+    Conflict,
+    Other,
+}
+
 #[derive(Debug)]
 pub struct Error {
     class: Class,
+    kind: Kind,
     code: &'static str,
     message: String,
     help: Option<String>,
@@ -52,6 +69,26 @@ impl Error {
         Error::new(Class::Person, code, message)
     }
 
+    pub fn not_found(code: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: Kind::NotFound, ..Error::author(code, message) }
+    }
+
+    pub fn forbidden(code: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: Kind::Forbidden, ..Error::person(code, message) }
+    }
+
+    pub fn gone(message: impl Into<String>) -> Error {
+        Error { kind: Kind::Gone, ..Error::world("gone", message) }
+    }
+
+    pub(crate) fn held(message: impl Into<String>) -> Error {
+        Error { kind: Kind::Held, ..Error::person("held", message) }
+    }
+
+    pub(crate) fn conflict(message: impl Into<String>) -> Error {
+        Error { kind: Kind::Conflict, ..Error::person("conflict", message) }
+    }
+
     /// The work was not begun, because the app was asked to stop.
     pub fn stopped() -> Error {
         Error::new(Class::Stopped, "stopped", "stopped before the run began")
@@ -62,7 +99,7 @@ impl Error {
     }
 
     fn new(class: Class, code: &'static str, message: impl Into<String>) -> Error {
-        Error { class, code, message: message.into(), help: None, diagnosed: None }
+        Error { class, kind: Kind::Other, code, message: message.into(), help: None, diagnosed: None }
     }
 
     #[must_use]
@@ -89,6 +126,10 @@ impl Error {
 
     pub fn class(&self) -> Class {
         self.class
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Stable, for tools.
@@ -144,7 +185,7 @@ impl From<LookupError> for Error {
         match error {
             LookupError::Store(error) => error.into(),
             LookupError::None(_) => {
-                Error::author("unknown_run", error.to_string()).help("`escrow runs` lists them")
+                Error::not_found("unknown_run", error.to_string()).help("`escrow runs` lists them")
             }
             LookupError::Ambiguous { .. } => {
                 Error::author("ambiguous_run", error.to_string()).help("give more of the id")

@@ -17,7 +17,7 @@ pub fn account(row: &RunRow, entries: &[Entry], check: Option<&str>) -> Result<A
             Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
         }
         ExplainError::NoSuchCheck(_) | ExplainError::NoSuchItem { .. } => {
-            Error::author("unknown_check", error.to_string())
+            Error::not_found("unknown_check", error.to_string())
                 .help(format!("`escrow runs show {}` lists them", row.id))
         }
     })

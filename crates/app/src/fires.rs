@@ -89,7 +89,7 @@ pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>,
     let fires = app.fires()?;
     let Some(chain) = app.queries()?.chain(&fire.chain).await? else {
         fires.fire_failed(fire.id, "the chain is not defined any more", now_ms()).await?;
-        return Err(Error::author("unknown_chain", format!("no chain is called `{}`", fire.chain)));
+        return Err(Error::not_found("unknown_chain", format!("no chain is called `{}`", fire.chain)));
     };
     let event = FireEvent { name: fire.event.clone(), payload: fire.payload.clone(), depth: fire.depth };
     match chains::begin_fire(app, &chain, &fire.key, event).await {

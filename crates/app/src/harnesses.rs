@@ -63,7 +63,7 @@ pub fn hosts(named: Option<&str>) -> Result<Vec<&'static HookFile>, Error> {
     let known = || hook_files().map(|file| file.host).collect::<Vec<_>>().join(", ");
     match hook_file(name) {
         Some(file) => Ok(vec![file]),
-        None => Err(Error::author("unknown_host", format!("unknown host `{name}`"))
+        None => Err(Error::not_found("unknown_host", format!("unknown host `{name}`"))
             .help(format!("choose one of {}", known()))),
     }
 }

@@ -134,7 +134,7 @@ async fn only_one(queries: &dyn Queries, name: &str) -> Result<Option<Invocation
 
 fn unknown(name: &str) -> Error {
     let name: String = name.chars().filter(|c| is_harmless(*c)).collect();
-    Error::author("unknown_invocation", format!("no invocation is called `{name}`"))
+    Error::not_found("unknown_invocation", format!("no invocation is called `{name}`"))
         .help("`escrow invocation list` lists them, `escrow invocation start` begins one")
 }
 

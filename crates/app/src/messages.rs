@@ -17,15 +17,15 @@ use escrow_store::{Decided, RunRow};
 
 pub use escrow_store::{GivenApproval, WaitRow};
 
-pub use crate::settled::{all_waits, open_waits, waits_of};
+pub use crate::settled::{all_waits, open_waits, ready_waits, waits_of};
 pub(crate) use assume::record_assumptions;
 pub use assume::{Assumed, assume};
 pub use difference::{Difference, differences};
 
 use crate::app::App;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, drive_around, driver_of, replay};
+use crate::runs::{Purpose, drive_around, driver_of, replay};
 
 /// A message, and whether the run continues here when no process drives it.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Reply {
 }
 
 /// `claim` is a name that the caller gives. It is kept and never counts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Decision {
     Approve { claim: Option<String>, note: Option<String> },
     Deny { claim: Option<String>, note: Option<String> },
@@ -82,7 +82,7 @@ pub async fn proceed(app: &App, run: &RunId, decision: &Decision) -> Result<(), 
     let row = app.queries()?.run(run.as_str()).await?;
     match drive_around(app, &row, decision.purpose()).await {
         Ok(_) => Ok(()),
-        Err(error) if error.code() == HELD => Ok(()),
+        Err(error) if error.kind() == Kind::Held => Ok(()),
         Err(error) => Err(error),
     }
 }
@@ -104,7 +104,7 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
             Ok(Delivered::Rested(Box::new(driven)))
         }
         // A process that took the run over meanwhile reads the message.
-        Err(error) if error.code() == HELD => Ok(Delivered::ToDriver { wait, run }),
+        Err(error) if error.kind() == Kind::Held => Ok(Delivered::ToDriver { wait, run }),
         Err(error) => Ok(Delivered::NotContinued { wait, run, error }),
     }
 }

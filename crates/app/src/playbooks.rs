@@ -74,7 +74,7 @@ pub fn of_agent(name: &str, directory: &Path) -> Result<Plan, Error> {
     let profile = match agents::find(name, &[directory]) {
         AgentLookup::Found(profile) => profile,
         AgentLookup::Unknown { known } => {
-            return Err(Error::author("unknown_agent", format!("unknown agent `{name}`"))
+            return Err(Error::not_found("unknown_agent", format!("unknown agent `{name}`"))
                 .help(suggest_agent(name, &known)));
         }
         AgentLookup::Invalid { file, diagnostics } => {

@@ -29,7 +29,7 @@ pub use wait::wait;
 
 pub(crate) use after_end::commit_after_end;
 pub(crate) use drive::{HeldRun, as_at_start, inseparable};
-pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable, take_over};
+pub(crate) use resume::{Purpose, drive_around, driver_of, not_resumable, take_over};
 pub(crate) use start::{begin_error, cores, create_canonical};
 
 use crate::app::App;
@@ -67,7 +67,7 @@ pub async fn replay_of(queries: &dyn Queries, id: &RunId) -> Result<Run, Error> 
     Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| unreplayable(id, &error))
 }
 
-fn unreplayable(id: &RunId, error: &ReplayError) -> Error {
+pub(crate) fn unreplayable(id: &RunId, error: &ReplayError) -> Error {
     Error::world("journal", format!("the journal of `{id}` cannot be replayed: {error}"))
 }
 

@@ -6,7 +6,7 @@
 //!   open waits ──▶ outbox ──▶ people
 //! ```
 //!
-//! **Invariant:** `chain check` and `chain daemon` are this one loop. All that it knows lies in the store, so any number of
+//! **Invariant:** `chain check`, `chain daemon` and `studio` are this one loop. All that it knows lies in the store, so any number of
 //! processes may run it at once, and none has to.
 
 mod arm;
@@ -30,7 +30,7 @@ use tokio::sync::Notify;
 use crate::app::App;
 use crate::chains;
 use crate::driver::Driver;
-use crate::error::{Class, Error};
+use crate::error::{Class, Error, Kind};
 use crate::{fires, outbox, runs};
 
 pub use arm::arm;
@@ -455,7 +455,7 @@ impl Scheduler {
             match outcome {
                 Ok(()) => {}
                 // Another process was faster, or this one stops.
-                Err(error) if error.class() == Class::Stopped || error.code() == runs::HELD => {}
+                Err(error) if error.class() == Class::Stopped || error.kind() == Kind::Held => {}
                 Err(error) => hosted.problems.push(error.to_string()),
             }
             done(&mut hosted);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
-use escrow_model::{EffectState, RunId, WaitKind};
+use escrow_model::{EffectState, RunId, RunStatus, WaitKind};
+use escrow_runtime::now_ms;
 use escrow_store::{AttentionItem, EffectFilter, EffectRow, Queries, WaitRow};
 
 use crate::error::Error;
@@ -56,6 +57,19 @@ pub async fn waits_of(queries: &dyn Queries, run: &RunId) -> Result<Vec<WaitRow>
     let mut waits = queries.waits(run).await?;
     note_waits(queries, &mut waits).await;
     Ok(waits)
+}
+
+/// The waits of a run that need no person any more: one has decided, the ledger has, or the time is up. The run acts on
+/// that when it is resumed.
+pub async fn ready_waits(queries: &dyn Queries, run: &Run) -> Vec<String> {
+    if run.status() != RunStatus::Waiting {
+        return Vec::new();
+    }
+    // A list that cannot be read must not hide how the run stands.
+    let mut ready = waits_of(queries, &run.options().run).await.unwrap_or_default();
+    let now = now_ms();
+    ready.retain(|wait| wait.resolved_at.is_none() && (wait.has_recorded_decision || wait.is_past(now)));
+    ready.into_iter().map(|wait| wait.id).collect()
 }
 
 /// The ledger's answer is a decision that the run has not taken in yet.

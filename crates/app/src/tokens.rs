@@ -114,7 +114,7 @@ pub fn list(state: &StateDirectory) -> Result<Vec<Token>, Error> {
 pub fn remove(app: &App, name: &str) -> Result<Token, Error> {
     let mut tokens = list(app.state())?;
     let Some(place) = tokens.iter().position(|token| token.name == name) else {
-        return Err(Error::author("unknown_token", format!("no token is called `{name}`"))
+        return Err(Error::not_found("unknown_token", format!("no token is called `{name}`"))
             .help("`escrow studio token list` lists them"));
     };
     let removed = tokens.remove(place);

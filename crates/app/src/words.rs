@@ -41,7 +41,12 @@ pub fn bytes_words(bytes: u64) -> String {
 
 /// `1 item`, `3 items`.
 pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+    count_of(number, noun, &format!("{noun}s"))
+}
+
+/// The same for a noun with a plural of its own.
+pub fn count_of(number: usize, noun: &str, nouns: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {nouns}") }
 }
 
 /// Text from outside on one short line. Control characters, characters that reorder text and invisible ones are shown as

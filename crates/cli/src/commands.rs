@@ -42,7 +42,7 @@ mod test;
 mod verify;
 mod wait;
 
-pub(crate) use replay::{Replayed, status_word};
+pub(crate) use replay::status_word;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;

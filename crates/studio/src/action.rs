@@ -39,6 +39,13 @@ pub(crate) struct Failed {
     run: Option<String>,
 }
 
+impl Failed {
+    /// Said in the form in which the request came.
+    fn of(posted: &Posted, error: Error, run: Option<String>) -> Failed {
+        Failed { error, as_page: !posted.is_document, run }
+    }
+}
+
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
         let status = status_of(&self.error);
@@ -73,7 +80,7 @@ pub(crate) async fn answer(view: View) -> Answered {
 async fn decide(view: &View, wait: String, posted: &Posted, decision: Decision) -> Answered {
     let shown = posted.get("digest").map(str::to_owned);
     let asking = run_of_wait(view, &wait).await;
-    let failed = |error| Failed { error, as_page: !posted.is_document, run: asking.clone() };
+    let failed = |error| Failed::of(posted, error, asking.clone());
     // A person approves what they have seen, so a form says what that was.
     if shown.is_none() && matches!(decision, Decision::Approve { .. } | Decision::Deny { .. }) {
         let error = Error::author("usage", "the digest of what was shown is missing")
@@ -82,7 +89,7 @@ async fn decide(view: &View, wait: String, posted: &Posted, decision: Decision) 
     }
     let app = view.studio.app_of(&view.visitor);
     let then = Then::Record;
-    let delivered = messages::reply(&app, Reply { wait, decision: again(&decision), shown, then }).await;
+    let delivered = messages::reply(&app, Reply { wait, decision: decision.clone(), shown, then }).await;
     let (wait, run) = match delivered.map_err(failed)? {
         Delivered::ToDriver { wait, run } => (wait, run),
         Delivered::Recorded { wait, run } => {
@@ -111,14 +118,6 @@ async fn run_of_wait(view: &View, wait: &str) -> Option<String> {
     match &waits[..] {
         [only] => Some(only.run.to_string()),
         _ => None,
-    }
-}
-
-fn again(decision: &Decision) -> Decision {
-    match decision {
-        Decision::Approve { claim, note } => Decision::Approve { claim: claim.clone(), note: note.clone() },
-        Decision::Deny { claim, note } => Decision::Deny { claim: claim.clone(), note: note.clone() },
-        Decision::Answer { text } => Decision::Answer { text: text.clone() },
     }
 }
 
@@ -170,11 +169,8 @@ pub(crate) async fn assume(view: View) -> Answered {
     let posted = view.posted.clone();
     let (check, word) =
         (posted.get("check").unwrap_or_default(), posted.get("assumption").unwrap_or_default());
-    let assumed = Assumed::parse(&format!("{check}={word}")).map_err(|error| Failed {
-        error,
-        as_page: !posted.is_document,
-        run: Some(id.clone()),
-    })?;
+    let assumed = Assumed::parse(&format!("{check}={word}"))
+        .map_err(|error| Failed::of(&posted, error, Some(id.clone())))?;
     let app = view.studio.app_of(&view.visitor);
     let name = id.clone();
     let hosted = view.studio.driver.spawn(move |_| async move {
@@ -190,11 +186,7 @@ pub(crate) async fn dismiss(view: View) -> Answered {
     let app = view.studio.app_of(&view.visitor);
     let note = posted.get("note").unwrap_or_default().to_owned();
     let request = DismissRequest { what: fingerprint, note, by: None };
-    let item = dismiss_item(&app, &request).await.map_err(|error| Failed {
-        error,
-        as_page: !posted.is_document,
-        run: None,
-    })?;
+    let item = dismiss_item(&app, &request).await.map_err(|error| Failed::of(&posted, error, None))?;
     if posted.is_document {
         return Ok(answer::json(&json!({ "item": documents::attention_item(&item, now_ms()) })));
     }
@@ -208,11 +200,10 @@ pub(crate) async fn fire(view: View) -> Answered {
         Ok(payload) => payload.unwrap_or_default(),
         Err(error) => {
             let error = Error::author("usage", format!("the event is not a JSON object: {error}"));
-            return Err(Failed { error, as_page: !posted.is_document, run: None });
+            return Err(Failed::of(&posted, error, None));
         }
     };
-    let event = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
-    let event = FireEvent { name: event, payload, depth: 0 };
+    let event = FireEvent::by_hand(payload);
     let app = view.studio.app_of(&view.visitor);
     let chain = name.clone();
     let hosted = view.studio.driver.spawn(move |_| async move {
@@ -220,7 +211,7 @@ pub(crate) async fn fire(view: View) -> Answered {
         chains::runs::document_of(&*app.queries()?, &run).await
     });
     let document = match tokio::time::timeout(PATIENCE, hosted.join()).await {
-        Ok(Err(error)) => return Err(Failed { error, as_page: !posted.is_document, run: None }),
+        Ok(Err(error)) => return Err(Failed::of(&posted, error, None)),
         Ok(Ok(document)) => Some(document),
         Err(_) => None,
     };
@@ -244,7 +235,7 @@ pub(crate) async fn resume_chain(view: View) -> Answered {
 }
 
 fn changed(view: &View, changed: Result<ChainRow, Error>) -> Answered {
-    let row = changed.map_err(|error| Failed { error, as_page: !view.posted.is_document, run: None })?;
+    let row = changed.map_err(|error| Failed::of(&view.posted, error, None))?;
     if view.posted.is_document {
         let chain = json!({ "id": row.id, "name": row.name, "status": row.status });
         return Ok(answer::json(&json!({ "chain": chain })));
@@ -261,7 +252,7 @@ async fn rested(view: &View, id: &str, posted: &Posted, hosted: Handle<Value>) -
     let settled = tokio::time::timeout(PATIENCE, hosted.join()).await;
     let document = match settled {
         Ok(Err(error)) => {
-            return Err(Failed { error, as_page: !posted.is_document, run: Some(id.to_owned()) });
+            return Err(Failed::of(posted, error, Some(id.to_owned())));
         }
         Ok(Ok(document)) => Some(document),
         Err(_) => None,

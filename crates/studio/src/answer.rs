@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::{IntoResponse, Response};
-use escrow_app::{Class, Error};
+use escrow_app::{Class, Error, Kind};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -13,20 +13,19 @@ use crate::layout;
 use crate::studio::Studio;
 use crate::view::encoded;
 
-/// The status that fits an error: by its class and code, never by its words.
+/// The status that fits an error: by its kind and class, never by its words.
 pub(crate) fn status_of(error: &Error) -> StatusCode {
-    match error.class() {
-        Class::Author if error.code().starts_with("unknown_") || error.code() == "not_delivered" => {
-            StatusCode::NOT_FOUND
-        }
-        Class::Author => StatusCode::BAD_REQUEST,
-        Class::Person if matches!(error.code(), "not_allowed" | "not_independent" | "inside_run") => {
-            StatusCode::FORBIDDEN
-        }
-        Class::Person => StatusCode::CONFLICT,
-        Class::World if error.code() == "gone" => StatusCode::GONE,
-        Class::World | Class::Stopped => StatusCode::SERVICE_UNAVAILABLE,
-        Class::Bug => StatusCode::INTERNAL_SERVER_ERROR,
+    match error.kind() {
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Forbidden => StatusCode::FORBIDDEN,
+        Kind::Gone => StatusCode::GONE,
+        Kind::Held | Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Other => match error.class() {
+            Class::Author => StatusCode::BAD_REQUEST,
+            Class::Person => StatusCode::CONFLICT,
+            Class::World | Class::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+            Class::Bug => StatusCode::INTERNAL_SERVER_ERROR,
+        },
     }
 }
 

@@ -28,7 +28,8 @@ use crate::layout::line;
 use crate::view::View;
 
 pub(crate) fn not_found() -> Response {
-    let error = Error::author("unknown_page", "there is no such page").help("the navigation lists them all");
+    let error =
+        Error::not_found("unknown_page", "there is no such page").help("the navigation lists them all");
     answer::failure(StatusCode::NOT_FOUND, &error, true)
 }
 

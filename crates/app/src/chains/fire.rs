@@ -29,6 +29,12 @@ pub struct FireEvent {
 
 impl FireEvent {
     pub const MANUAL: &str = "manual.fired";
+
+    /// The event of a fire by hand, under the name that its member `event` gives.
+    pub fn by_hand(payload: Map<String, Value>) -> FireEvent {
+        let name = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
+        FireEvent { name, payload, depth: 0 }
+    }
 }
 
 /// What became of a fire.

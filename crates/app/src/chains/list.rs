@@ -87,7 +87,7 @@ pub async fn show(app: &App, name: &str) -> Result<ListedChain, Error> {
 }
 
 pub(super) fn unknown(name: &str) -> Error {
-    Error::author("unknown_chain", format!("no chain is called `{name}`"))
+    Error::not_found("unknown_chain", format!("no chain is called `{name}`"))
         .help("`escrow chain list` lists them, `escrow chain define FILE` defines one")
 }
 

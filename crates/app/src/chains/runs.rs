@@ -54,7 +54,7 @@ pub async fn document(queries: &dyn Queries, row: &ChainRunRow, run: &Run) -> Re
 pub async fn document_of(queries: &dyn Queries, run: &Run) -> Result<Value, Error> {
     let id = &run.options().run;
     let row = queries.chain_run(id).await?;
-    let row = row.ok_or_else(|| Error::author("unknown_run", format!("`{id}` is no run of a chain")))?;
+    let row = row.ok_or_else(|| Error::not_found("unknown_run", format!("`{id}` is no run of a chain")))?;
     document(queries, &row, run).await
 }
 

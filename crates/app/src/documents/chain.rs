@@ -66,16 +66,17 @@ fn row_summary(run: &ChainRunRow) -> Value {
     })
 }
 
-/// A chain with its text and its last runs.
-pub fn chain_with_runs(listed: &ListedChain, runs: &[Value]) -> Value {
+/// A chain with its text, its last runs and its last fires without a run.
+pub fn chain_with_runs(listed: &ListedChain, runs: &[Value], fires: &[Value]) -> Value {
     let mut document = chain(listed);
     document["definition"] = listed.row.definition.clone();
     document["text"] = json!(listed.row.text);
-    json!({ "chain": document, "chain_runs": runs })
+    json!({ "chain": document, "chain_runs": runs, "fires": fires })
 }
 
-pub fn chain_runs(runs: &[Value]) -> Value {
-    json!({ "chain_runs": runs })
+/// Runs of chains, and fires without a run.
+pub fn chain_runs(runs: &[Value], fires: &[Value]) -> Value {
+    json!({ "chain_runs": runs, "fires": fires })
 }
 
 /// A run of a chain with its steps. `links` has what the store knows of each step.

@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Journals that are read for the word. It may be in any run that asked about the effect.
 const JOURNALS_MAX: usize = 50;
 
-/// The ledger has a word about the effect already, and the first word counts.
+/// The error for an effect that is already settled: the first decision stands.
 pub(crate) async fn not_unknown(queries: &dyn Queries, effect: &EffectRow, state: EffectState) -> Error {
     let since = effect.answered_at.map(|at| format!(" since {}", rfc3339(at))).unwrap_or_default();
     // The refusal does not depend on it, so a journal that cannot be read changes nothing.

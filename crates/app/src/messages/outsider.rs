@@ -30,7 +30,7 @@ pub(crate) fn check_sandbox() -> Result<(), Error> {
 }
 
 fn refused(message: String) -> Error {
-    Error::person("inside_run", message).help("a person decides, from a shell that no check has started")
+    Error::forbidden("inside_run", message).help("a person decides, from a shell that no check has started")
 }
 
 /// The run of this state whose command is, or has started, the caller.

@@ -15,7 +15,7 @@ const PROMPT_LENGTH_MAX: usize = 400;
 pub(super) async fn find(queries: &dyn Queries, name: &str) -> Result<WaitRow, Error> {
     let named = queries.waits_named(name).await?;
     match named.as_slice() {
-        [] => Err(Error::author("unknown_wait", format!("no approval or question is called `{name}`"))
+        [] => Err(Error::not_found("unknown_wait", format!("no approval or question is called `{name}`"))
             .help("`escrow approvals` lists what waits")),
         [one] => match &one.resolution {
             Some(how) => Err(not_accepted(one, &NotAccepted::Resolved(how.clone()))),
@@ -67,8 +67,8 @@ pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
     let text = refusal.to_string();
     Err(match refusal {
         Refusal::NoWait(_) => Error::person("stale", text).help("`escrow approvals` lists what waits"),
-        Refusal::NotNamed { .. } => Error::person("not_allowed", text),
-        Refusal::NotIndependent(_) => Error::person("not_independent", text)
+        Refusal::NotNamed { .. } => Error::forbidden("not_allowed", text),
+        Refusal::NotIndependent(_) => Error::forbidden("not_independent", text)
             .help("another person approves; `--by` is kept as a claim and does not count"),
         Refusal::Again(_) => Error::person("again", text).help("another person has to approve as well"),
         Refusal::OtherKind(_) | Refusal::NotAChoice { .. } => Error::author("wrong_message", text),
@@ -106,7 +106,7 @@ pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
     let (id, run) = (&wait.id, &wait.run);
     match why {
         NotAccepted::Gone => {
-            Error::author("unknown_wait", format!("no approval or question is called `{id}`"))
+            Error::not_found("unknown_wait", format!("no approval or question is called `{id}`"))
                 .help("`escrow approvals` lists what waits")
         }
         NotAccepted::Resolved(how) if how == ApprovalStatus::Stale.as_str() => {

@@ -6,9 +6,10 @@ use escrow_engine::Run;
 use escrow_model::RunId;
 use escrow_store::RunRow;
 
-use super::resume::{HELD, Purpose, drive_around};
+use super::resume::{Purpose, drive_around};
 use crate::app::App;
 use crate::conflicts::{Arbiter, CannotEnd};
+use crate::error::Kind;
 
 impl Arbiter for App {
     fn notice(&self, run: &Run, text: &str) {
@@ -32,7 +33,7 @@ impl Arbiter for App {
             match drive_around(self, run, Purpose::End).await {
                 Ok(_) => Ok(()),
                 // A process that took the run over meanwhile reads the message.
-                Err(error) if error.code() == HELD => Ok(()),
+                Err(error) if error.kind() == Kind::Held => Ok(()),
                 Err(error) => Err(CannotEnd(error.to_string())),
             }
         })

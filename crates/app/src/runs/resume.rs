@@ -10,8 +10,8 @@ use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 use super::drive::HeldRun;
 use super::{entries, rebuilt, replay};
 use crate::app::App;
-use crate::conflicts::{Arbitration, CONFLICT, Means, Settled, artifacts_in_use, refused_error};
-use crate::error::Error;
+use crate::conflicts::{Arbitration, Means, Settled, artifacts_in_use, refused_error};
+use crate::error::{Error, Kind};
 
 /// Takes over a run that no process drives, and drives it until it ends or waits.
 pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
@@ -33,7 +33,7 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
         free_group(app, &row).await?;
         match reopen(app, &row).await {
             // Another run was faster.
-            Err(error) if error.code() == CONFLICT => {}
+            Err(error) if error.kind() == Kind::Conflict => {}
             outcome => return outcome,
         }
     }
@@ -87,9 +87,6 @@ pub(crate) enum Purpose {
     End,
 }
 
-/// The code of the error that another process drives the run.
-pub(crate) const HELD: &str = "held";
-
 pub(crate) fn not_resumable(row: &RunRow) -> Error {
     let word = row.status.as_str().replace('_', " ");
     match row.status {
@@ -121,7 +118,7 @@ pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<R
 /// Drives a run; a nested one by driving the outermost run around it, which resumes those inside it. So the status of
 /// each run around it is right while it is driven, and when this process is killed.
 ///
-/// `HELD` when another process drives a run around it: that process continues the nested run too.
+/// [`Kind::Held`] when another process drives a run around it: that process continues the nested run too.
 pub(crate) async fn drive_around(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
     let outermost = outermost_open(app, row).await?;
     if outermost.id == row.id {
@@ -190,8 +187,9 @@ pub(crate) async fn take_over(app: &App, row: &RunRow) -> Result<TakenOver, Erro
     let acquired = journal.acquire(&row.id, &this_process(), liveness).await;
     let lease = acquired.map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
-        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Error::person(HELD, error.to_string())
-            .help("it continues there; `escrow runs show` shows its status"),
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
+            Error::held(error.to_string()).help("it continues there; `escrow runs show` shows its status")
+        }
     })?;
     let before = entries(&*app.queries()?, row).await;
     match before.and_then(|before| Ok((rebuilt(row, &before)?, before))) {

@@ -205,7 +205,7 @@ fn unknown_check(name: &str, plan: &Plan) -> Error {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the checks are {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Error::author("unknown_check", format!("no check is called `{name}`")).help(help)
+    Error::not_found("unknown_check", format!("no check is called `{name}`")).help(help)
 }
 
 fn unknown_tag(tag: &str, plan: &Plan) -> Error {
@@ -215,7 +215,7 @@ fn unknown_tag(tag: &str, plan: &Plan) -> Error {
         None if tags.is_empty() => "the playbook has no tags".to_owned(),
         None => format!("the tags are {}", tags.into_iter().collect::<Vec<_>>().join(", ")),
     };
-    Error::author("unknown_tag", format!("no check has the tag `{tag}`")).help(help)
+    Error::not_found("unknown_tag", format!("no check has the tag `{tag}`")).help(help)
 }
 
 pub(crate) type CreateDirectory = fn(&Path) -> std::io::Result<()>;

@@ -1,9 +1,9 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
 use escrow_app::attempted::{Attempted, attempts_named};
-use escrow_app::attention::{self, DismissRequest};
+use escrow_app::attention::{self, AttentionQuery, DismissRequest, ListedItems};
 use escrow_app::request_words::subject_lines;
-use escrow_app::{App, Error, documents};
+use escrow_app::{App, Error, documents, words};
 use escrow_model::{RunId, WaitKind, rfc3339};
 use escrow_runtime::now_ms;
 use escrow_store::{AttentionItem, AttentionKind};
@@ -14,7 +14,7 @@ use crate::arguments::{
 };
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, count, parse_duration, printable, title_words, visible};
+use crate::terminal::{Paint, Ui, count, printable, title_words, visible};
 
 pub(crate) async fn attention(
     arguments: AttentionArguments,
@@ -31,18 +31,12 @@ pub(crate) async fn attention(
 
 async fn list(arguments: &AttentionList, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let queries = &*app.queries()?;
-    let since = match arguments.since.as_deref() {
-        None => 0,
-        Some(text) => now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
-        })?),
+    let query = AttentionQuery {
+        since: arguments.since.as_deref().map(words::since).transpose()?,
+        with_dismissed: arguments.all,
+        limit: Some(arguments.limit),
     };
-    let mut items = attention::items(queries).await?;
-    items.retain(|item| item.last_at >= since);
-    let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
-    items.retain(|item| arguments.all || item.dismissed.is_none());
-    let hidden = items.len().saturating_sub(arguments.limit);
-    items.truncate(arguments.limit);
+    let ListedItems { items, dismissed, left_out: hidden } = attention::list(queries, &query).await?;
     match ui.output() {
         Output::Json => {
             ui.data(&documents::attention(&items, dismissed, hidden, now_ms()));

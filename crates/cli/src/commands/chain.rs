@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use escrow_app::chains::{self, ChainPlan, FireEvent, ListedChain, PlannedStep};
+use escrow_app::messages::ready_waits;
 use escrow_app::{App, Error, documents, fires, inputs, schedule};
 use escrow_engine::Run;
 use escrow_model::{ChainStatus, Millis, rfc3339};
@@ -10,7 +11,6 @@ use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
 use serde_json::{Value, json};
 
 use super::run::directory;
-use super::runs::ready;
 use super::{chain_loop, playbook_file};
 use crate::arguments::{
     ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments, Output, Shared,
@@ -117,9 +117,7 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let runs = chains::runs::documents(&*queries, &latest).await?;
     let without = fires::without_run(app, Some(name), SHOWN_RUNS).await?;
     if ui.output() != Output::Human {
-        let mut document = documents::chain_with_runs(&shown, &runs);
-        document["fires"] = json!(without);
-        ui.data(&document);
+        ui.data(&documents::chain_with_runs(&shown, &runs, &without));
         return Ok(Exit::Completed);
     }
     let row = &shown.row;
@@ -153,11 +151,10 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
 /// How many runs `chain show` shows.
 const SHOWN_RUNS: usize = 10;
 
-/// The event in a file, under the name that its member `event` gives.
+/// The event in a file.
 fn event_of(file: Option<&Path>) -> Result<FireEvent, Error> {
     let payload = file.map(inputs::read_event).transpose()?.unwrap_or_default();
-    let name = payload.get("event").and_then(Value::as_str).unwrap_or(FireEvent::MANUAL).to_owned();
-    Ok(FireEvent { name, payload, depth: 0 })
+    Ok(FireEvent::by_hand(payload))
 }
 
 async fn plan(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
@@ -230,7 +227,7 @@ async fn fire(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Err
 /// Says how the run of a chain ended, or that it waits, and prints its object.
 async fn report(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let exit = if run.waits().is_empty() { Exit::of(run) } else { Exit::Completed };
-    let ready = ready(&*app.queries()?, run).await;
+    let ready = ready_waits(&*app.queries()?, run).await;
     ui.say_lazily(|| closing(run, &ready, ui.paint).trim_end().to_owned());
     if ui.is_quiet() && exit != Exit::Completed {
         ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
@@ -290,9 +287,7 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
     let without = fires::without_run(app, arguments.name.as_deref(), arguments.limit).await?;
     match ui.output() {
         Output::Json => {
-            let mut document = documents::chain_runs(&runs);
-            document["fires"] = json!(without);
-            ui.data(&document);
+            ui.data(&documents::chain_runs(&runs, &without));
         }
         Output::Jsonl => {
             let told = runs.iter().all(|run| ui.data(&json!({ "chain_run": run })));

@@ -69,7 +69,7 @@ fn is_code(text: &str) -> bool {
 
 fn explain_code(code: &str, ui: &Ui) -> Result<Exit, Error> {
     let Some(page) = pages::page(code).or_else(|| codes::section(code)) else {
-        let failure = Error::author("unknown_code", format!("no page explains `{code}`"));
+        let failure = Error::not_found("unknown_code", format!("no page explains `{code}`"));
         let near = pages::codes().find(|known| known.contains(code));
         return Err(match near {
             Some(near) => failure.help(format!("did you mean `{near}`?")),

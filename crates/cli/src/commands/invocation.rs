@@ -5,9 +5,8 @@ mod show;
 
 use escrow_app::invocations::{self, NewInvocation};
 use escrow_app::runs::parse_status;
-use escrow_app::{App, Error, documents};
+use escrow_app::{App, Error, documents, words};
 use escrow_model::rfc3339;
-use escrow_runtime::now_ms;
 use escrow_store::{InvocationFilter, Queries};
 use serde_json::{Value, json};
 
@@ -16,7 +15,7 @@ use crate::arguments::{
 };
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{TextTable, Ui, count, parse_duration, printable, status_painted};
+use crate::terminal::{TextTable, Ui, count, printable, status_painted};
 
 pub(crate) async fn invocation(
     arguments: &InvocationArguments,
@@ -43,12 +42,7 @@ async fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, 
 }
 
 async fn list(arguments: &InvocationList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
-    let since = match arguments.since.as_deref() {
-        None => None,
-        Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
-        })?)),
-    };
+    let since = arguments.since.as_deref().map(words::since).transpose()?;
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let rows = queries.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) }).await?;
     match ui.output() {

@@ -71,7 +71,7 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
 
 fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Error {
     let name = arguments.check.as_deref().unwrap_or_default();
-    Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id))
+    Error::not_found("unknown_check", format!("run `{}` has no check `{name}`", row.id))
 }
 
 /// An item that was never there has printed nothing, which an empty answer would hide.
@@ -84,7 +84,7 @@ fn expect_item(name: &str, run: &Run, row: &RunRow) -> Result<(), Error> {
     if check.is_some_and(is_there) {
         return Ok(());
     }
-    Err(Error::author("unknown_check", format!("run `{}` has no item `{name}`", row.id))
+    Err(Error::not_found("unknown_check", format!("run `{}` has no item `{name}`", row.id))
         .help(format!("`escrow runs show {}` lists the items", row.id)))
 }
 

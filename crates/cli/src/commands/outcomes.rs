@@ -3,17 +3,17 @@
 mod add;
 mod export;
 
-use escrow_app::{Error, documents};
+use escrow_app::{Error, documents, words};
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, RunId, RunStatus, rfc3339};
-use escrow_runtime::{now_ms, outcome_kinds};
+use escrow_runtime::outcome_kinds;
 use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
 
 use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{TextTable, Ui, parse_duration, printable, show_card};
+use crate::terminal::{TextTable, Ui, printable, show_card};
 
 pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -130,7 +130,7 @@ async fn show(name: &str, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error>
 
 async fn find(name: &str, queries: &dyn Queries) -> Result<OutcomeRow, Error> {
     let unknown = || {
-        Error::author("unknown_outcome", format!("no outcome is called `{name}`"))
+        Error::not_found("unknown_outcome", format!("no outcome is called `{name}`"))
             .help("`escrow outcomes` lists them")
     };
     if name.is_empty() {
@@ -152,12 +152,7 @@ async fn find(name: &str, queries: &dyn Queries) -> Result<OutcomeRow, Error> {
 
 /// What the arguments ask for.
 async fn filter(which: &OutcomesWhich, queries: &dyn Queries) -> Result<OutcomeFilter, Error> {
-    let since: Option<Millis> = match which.since.as_deref() {
-        None => None,
-        Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
-        })?)),
-    };
+    let since: Option<Millis> = which.since.as_deref().map(words::since).transpose()?;
     Ok(OutcomeFilter {
         kind: which.kind.clone(),
         passed: match (which.passed, which.failed) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_app::invocations::{NamedInvocation, Origin};
+use escrow_app::messages::ready_waits;
 use escrow_app::runs::{self, EventSource, GivenInputs, Order};
 use escrow_app::{App, Error};
 use escrow_engine::Run;
@@ -12,7 +13,6 @@ use escrow_store::Queries;
 use serde_json::json;
 
 use super::playbook_file;
-use super::runs::ready;
 use crate::arguments::{Frame, Output, RunArguments, Shared};
 use crate::exit::Exit;
 use crate::report::{self, Playbook};
@@ -58,8 +58,6 @@ pub(crate) async fn run_plan(
         Exit::Completed if left_out && arguments.fail_on_skip => Exit::PersonMustAct,
         exit => exit,
     };
-    // The system takes memory back faster than the destructor does. The store must be closed, so it is dropped.
-    std::mem::forget(run);
     Ok(exit)
 }
 
@@ -146,7 +144,7 @@ async fn write_reports(
 
 /// A run at rest: the closing for people, the document for tools.
 pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
-    let ready = ready(queries, run).await;
+    let ready = ready_waits(queries, run).await;
     ui.say_lazily(|| closing(run, &ready, ui.paint).trim_end().to_owned());
     if ui.is_quiet() && Exit::of(run) != Exit::Completed {
         ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());

@@ -1,11 +1,9 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use escrow_app::messages::waits_of;
+use escrow_app::messages::ready_waits;
 use escrow_app::runs::{document, is_driven, listed, parse_status, replay};
-use escrow_app::{Error, documents, invocations};
-use escrow_engine::Run;
+use escrow_app::{Error, documents, invocations, words};
 use escrow_model::{RunStatus, rfc3339};
-use escrow_runtime::now_ms;
 use escrow_store::{Queries, RunFilter, RunKinds, StateBreak};
 use serde_json::{Value, json};
 
@@ -14,9 +12,7 @@ use super::{export, history, override_run};
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{
-    TextTable, Ui, duration_words, parse_duration, printable, show_run, status_painted, told_apart,
-};
+use crate::terminal::{TextTable, Ui, duration_words, printable, show_run, status_painted, told_apart};
 
 pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -32,12 +28,7 @@ pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> 
 
 async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
-    let since = match arguments.since.as_deref() {
-        None => None,
-        Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
-        })?)),
-    };
+    let since = arguments.since.as_deref().map(words::since).transpose()?;
     let invocation = arguments.invocation.as_deref().map(named_invocation);
     let filter = RunFilter {
         status,
@@ -95,19 +86,6 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
     Ok(Exit::Completed)
 }
 
-/// The waits of a run that need no person any more: one has decided, the ledger has, or the time is up. The run acts on
-/// that when it is resumed.
-pub(crate) async fn ready(queries: &dyn Queries, run: &Run) -> Vec<String> {
-    if run.status() != RunStatus::Waiting {
-        return Vec::new();
-    }
-    // A list that cannot be read must not hide how the run stands.
-    let mut ready = waits_of(queries, &run.options().run).await.unwrap_or_default();
-    let now = now_ms();
-    ready.retain(|wait| wait.resolved_at.is_none() && (wait.has_recorded_decision || wait.is_past(now)));
-    ready.into_iter().map(|wait| wait.id).collect()
-}
-
 async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let row = queries.run(&arguments.run).await?;
     if arguments.history {
@@ -118,7 +96,7 @@ async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Resu
         ui.data(&document(queries, &run).await);
         return Ok(Exit::Completed);
     }
-    let mut text = show_run(&run, &ready(queries, &run).await, ui.page);
+    let mut text = show_run(&run, &ready_waits(queries, &run).await, ui.page);
     if row.status == RunStatus::Running && !is_driven(queries, &row).await? {
         text.push_str(&format!(
             "{}  the process that drove this run is gone\n  next: escrow resume {}\n",

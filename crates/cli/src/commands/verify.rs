@@ -38,7 +38,7 @@ pub(crate) async fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui
             let message = format!("the journal of `{run}` is broken at entry {seq}: {reason}");
             Err(Error::world("broken_journal", message))
         }
-        Verification::NoSuchRun => Err(Error::author("unknown_run", format!("there is no run `{run}`"))),
+        Verification::NoSuchRun => Err(Error::not_found("unknown_run", format!("there is no run `{run}`"))),
     }
 }
 

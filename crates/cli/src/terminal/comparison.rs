@@ -1,12 +1,13 @@
 //! What runs would be under another playbook, for people.
 
+use escrow_app::replay::Replayed;
 use escrow_engine::{Change, Comparison};
 
 use super::account::show_account;
 use super::paint::Paint;
 use super::table::TextTable;
 use super::words::count;
-use crate::commands::{Replayed, status_word};
+use crate::commands::status_word;
 
 /// Runs that are explained when many were decided again; the others are counted.
 const EXPLAINED_MAX: usize = 10;
@@ -92,7 +93,7 @@ fn reservations(replayed: &Replayed, paint: Paint) -> String {
     for name in &replayed.comparison.assumed {
         lines.push(format!("the request of `{name}` changed; its recorded result was used"));
     }
-    for name in &replayed.missing {
+    for name in &replayed.unrecorded {
         lines.push(format!("`{name}` was not recorded, so it is undefined here"));
     }
     lines.into_iter().map(|line| format!("  {} {line}\n", paint.yellow("note:"))).collect()

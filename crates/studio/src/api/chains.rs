@@ -3,7 +3,6 @@
 use axum::response::Response;
 use escrow_app::chains::{self, ChainRunFilter};
 use escrow_app::{documents, fires};
-use serde_json::json;
 
 use crate::answer::{self, ApiError};
 use crate::view::View;
@@ -22,10 +21,8 @@ pub(crate) async fn show(view: View) -> Result<Response, ApiError> {
     let shown = chains::show(&view.studio.app, &view.parameter("name")).await?;
     let rows = &shown.runs[..shown.runs.len().min(OF_ONE)];
     let runs = chains::runs::documents(&*view.queries()?, rows).await?;
-    let mut document = documents::chain_with_runs(&shown, &runs);
-    let name = view.parameter("name");
-    document["fires"] = json!(fires::without_run(&view.studio.app, Some(&name), OF_ONE).await?);
-    Ok(answer::json(&document))
+    let without = fires::without_run(&view.studio.app, Some(&view.parameter("name")), OF_ONE).await?;
+    Ok(answer::json(&documents::chain_with_runs(&shown, &runs, &without)))
 }
 
 pub(crate) async fn runs(view: View) -> Result<Response, ApiError> {
@@ -34,7 +31,5 @@ pub(crate) async fn runs(view: View) -> Result<Response, ApiError> {
     let rows = chains::runs::rows(&view.studio.app, &filter).await?;
     let runs = chains::runs::documents(&*view.queries()?, &rows).await?;
     let without = fires::without_run(&view.studio.app, view.get("chain"), view.limit(LIMIT)?).await?;
-    let mut document = documents::chain_runs(&runs);
-    document["fires"] = json!(without);
-    Ok(answer::json(&document))
+    Ok(answer::json(&documents::chain_runs(&runs, &without)))
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use escrow_app::attempted::attempts_of;
-use escrow_app::attention::items;
+use escrow_app::attention::{self, AttentionQuery, ListedItems};
 use escrow_app::directories::directories_of;
 use escrow_app::effects::{self, EffectQuery};
 use escrow_app::harnesses;
@@ -56,14 +56,12 @@ pub(crate) async fn approvals(view: View) -> Result<Response, ApiError> {
 }
 
 pub(crate) async fn attention(view: View) -> Result<Response, ApiError> {
-    let since = view.since()?.unwrap_or(0);
-    let mut items = items(&*view.queries()?).await?;
-    items.retain(|item| item.last_at >= since);
-    let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
-    items.retain(|item| view.has("all") || item.dismissed.is_none());
-    let limit = view.limit(LIMIT)?;
-    let left_out = items.len().saturating_sub(limit);
-    items.truncate(limit);
+    let query = AttentionQuery {
+        since: view.since()?,
+        with_dismissed: view.has("all"),
+        limit: Some(view.limit(LIMIT)?),
+    };
+    let ListedItems { items, dismissed, left_out } = attention::list(&*view.queries()?, &query).await?;
     Ok(answer::json(&documents::attention(&items, dismissed, left_out, now_ms())))
 }
 

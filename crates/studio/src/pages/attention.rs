@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use escrow_app::attempted::{Attempted, attempts_named};
-use escrow_app::attention::{AttentionItem, AttentionKind, items};
+use escrow_app::attention::{AttentionItem, AttentionKind, AttentionQuery, ListedItems, list};
 use escrow_app::request_words::prevented_lines;
 use escrow_app::runs::{RunFilter, RunRow};
 use escrow_app::{documents, now_ms, words};
@@ -65,11 +65,8 @@ impl Group {
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
     let queries = view.queries()?;
-    let since = view.since()?.unwrap_or(0);
-    let mut all = items(&*queries).await?;
-    all.retain(|item| item.last_at >= since);
-    let dismissed = all.iter().filter(|item| item.dismissed.is_some()).count();
-    all.retain(|item| view.has("all") || item.dismissed.is_none());
+    let query = AttentionQuery { since: view.since()?, with_dismissed: view.has("all"), limit: None };
+    let ListedItems { items: all, dismissed, .. } = list(&*queries, &query).await?;
     let newest = queries.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).await?;
     if newest.is_empty() && all.is_empty() {
         return Ok(frame.page(&view, Nav::Attention, "Nothing has run yet", &empty::hello()));

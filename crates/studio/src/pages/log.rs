@@ -51,7 +51,7 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
     let chosen = attempts.iter().rev().find(|one| wanted.is_none_or(|wanted| one.attempt == wanted));
     let Some(chosen) = chosen else {
         let message = format!("run `{}` has no output of `{place}`", row.id);
-        return Err(Error::author("unknown_check", message).into());
+        return Err(Error::not_found("unknown_check", message).into());
     };
     let is_running =
         chosen.is_running() && row.status == RunStatus::Running && is_driven(&*queries, &row).await?;

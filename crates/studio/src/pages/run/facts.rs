@@ -1,6 +1,6 @@
 //! The delivery at a glance.
 
-use escrow_app::words::count;
+use escrow_app::words::{count, count_of};
 use escrow_model::{CheckStatus, DeliveryStatus, EffectState};
 use maud::{Markup, html};
 
@@ -27,7 +27,7 @@ pub(super) fn facts(shown: &Shown) -> Markup {
             (asked(shown))
             div {
                 dt { "Record" }
-                dd { a href="#journal" { (icon_small("seal", "")) " " (count(shown.entries.len(), "entry").replace("entrys", "entries")) } }
+                dd { a href="#journal" { (icon_small("seal", "")) " " (count_of(shown.entries.len(), "entry", "entries")) } }
                 dd.more { @if let Some((_, last)) = shown.hashes.last() { span.mono { (last.to_string().get(..8).unwrap_or_default()) } } }
             }
         }
