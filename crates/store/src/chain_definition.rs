@@ -1,6 +1,6 @@
 //! Defined chains and their runs, as lists show them.
 
-use escrow_model::{ChainId, ChainStatus, Millis, RunId};
+use escrow_model::{ChainId, ChainStatus, Millis, RunId, RunStatus};
 use serde_json::Value;
 
 /// A chain that `chain define` has activated.
@@ -67,8 +67,7 @@ pub struct ChainRunRow {
     pub fire_key: String,
     pub trigger_event: Value,
     pub invocation_id: Option<String>,
-    /// A status of runs, with `waiting_approval` for `waiting`.
-    pub status: String,
+    pub status: RunStatus,
     /// The last step that was reached.
     pub current_step: u64,
     /// The outcome of each step, null where there is none.

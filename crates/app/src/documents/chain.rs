@@ -15,11 +15,12 @@ pub fn chains(listed: &[ListedChain]) -> Value {
 pub fn chain(listed: &ListedChain) -> Value {
     let row = &listed.row;
     let last = listed.runs.first();
-    let waiting = listed.runs.iter().filter(|run| run.status == "waiting_approval").count();
+    let waiting = listed.runs.iter().filter(|run| run.status == RunStatus::Waiting).count();
     let mut counts = serde_json::Map::new();
     for run in &listed.runs {
-        let count = counts.get(&run.status).and_then(Value::as_u64).unwrap_or(0);
-        counts.insert(run.status.clone(), json!(count + 1));
+        let status = status(run.status);
+        let count = counts.get(status).and_then(Value::as_u64).unwrap_or(0);
+        counts.insert(status.to_owned(), json!(count + 1));
     }
     json!({
         "id": row.id,
@@ -60,7 +61,7 @@ fn steps_of_definition(definition: &Value) -> Vec<Value> {
 fn row_summary(run: &ChainRunRow) -> Value {
     json!({
         "id": run.id,
-        "status": run.status,
+        "status": status(run.status),
         "trigger_event": run.trigger_event,
         "created_at": rfc3339(run.created_at),
     })

@@ -63,7 +63,7 @@ async fn row(
         Some(row) => Some((row, replay_of(queries, &row.id).await?)),
         None => None,
     };
-    let waiting = listed.runs.iter().filter(|run| run.status == "waiting_approval").count();
+    let waiting = listed.runs.iter().filter(|run| run.status == RunStatus::Waiting).count();
     let row = &listed.row;
     Ok(html! {
         tr id=(anchor("chain", &row.name)) data-row="" data-failure=[last.as_ref().filter(|(_, run)| run.status() == RunStatus::Failed).map(|_| "")] {
@@ -77,7 +77,7 @@ async fn row(
                     None => span.dim { "never fired" },
                 }
             }
-            td.num.small { @if last.is_some() { (listed.runs.iter().filter(|run| run.status == "completed").count()) " of " (listed.runs.len()) } }
+            td.num.small { @if last.is_some() { (listed.runs.iter().filter(|run| run.status == RunStatus::Completed).count()) " of " (listed.runs.len()) } }
             td.num.small.dim { @if let Some((row, _)) = &last { (when(row.created_at, now)) } }
         }
     })
@@ -150,7 +150,7 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
             div { dt { "Next fire" } dd { (next_fire(row.status, ticks.get(&row.name), now)) } }
             div { dt { "Version" } dd { (row.version) } dd.more { span.mono { (row.sha256.get(..12).unwrap_or_default()) } } }
             div { dt { "Defined by" } dd { (row.defined_by.as_deref().map(line).unwrap_or_default()) } dd.more { span { (when(row.updated_at, now)) } } }
-            div { dt { "Runs" } dd { (shown.runs.len()) } dd.more { span { (shown.runs.iter().filter(|run| run.status == "completed").count()) " completed" } } }
+            div { dt { "Runs" } dd { (shown.runs.len()) } dd.more { span { (shown.runs.iter().filter(|run| run.status == RunStatus::Completed).count()) " completed" } } }
         }
         div.half {
             div.stack {

@@ -9,7 +9,7 @@ use crate::chain_definition::{ChainRunFilter, ChainRunRow};
 use crate::error::StoreError;
 use crate::sqlite::store::Store;
 
-use super::{Applied, Projection, from_json, json};
+use super::{Applied, Projection, from_json, json, word};
 
 pub(crate) const TABLE: Projection = Projection {
     name: "chain_runs",
@@ -70,15 +70,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         _ => {}
     }
     if let Some(change) = &applied.change {
-        let status = match change.to {
-            RunStatus::Waiting => "waiting_approval",
-            RunStatus::Running
-            | RunStatus::Completed
-            | RunStatus::Failed
-            | RunStatus::TimedOut
-            | RunStatus::Aborted
-            | RunStatus::Cancelled => change.to.as_str(),
-        };
+        let status = if change.to == RunStatus::Waiting { WAITING } else { change.to.as_str() };
         connection
             .prepare_cached("UPDATE chain_runs SET status = ?2, updated_at = ?3 WHERE id = ?1")?
             .execute((applied.run, status, applied.at))?;
@@ -113,7 +105,11 @@ fn reach(
 const COLUMNS: &str = "id, chain_id, chain, fire_key, trigger_event, invocation_id, status, current_step, \
     step_outcomes, created_at, updated_at";
 
+/// The column has this word for a run that waits, and the words of `runs` for the others.
+const WAITING: &str = "waiting_approval";
+
 fn read(row: &Row<'_>) -> rusqlite::Result<ChainRunRow> {
+    let is_waiting = row.get_ref(6)?.as_str()? == WAITING;
     Ok(ChainRunRow {
         id: RunId::from_stored(row.get::<_, String>(0)?),
         chain_id: ChainId::from_stored(row.get::<_, String>(1)?),
@@ -121,7 +117,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ChainRunRow> {
         fire_key: row.get(3)?,
         trigger_event: from_json(row, 4)?,
         invocation_id: row.get(5)?,
-        status: row.get(6)?,
+        status: if is_waiting { RunStatus::Waiting } else { word(row, 6)? },
         current_step: row.get(7)?,
         step_outcomes: from_json(row, 8)?,
         created_at: row.get(9)?,
