@@ -44,6 +44,7 @@ mod redacted;
 mod redecide;
 mod report;
 mod request;
+mod resume;
 mod retry;
 mod retry_failed;
 mod route;

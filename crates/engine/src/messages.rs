@@ -1,17 +1,16 @@
-//! Messages, time and a new driver: the inputs that do not come from providers.
+//! Messages and time: the inputs that do not come from providers.
 
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, Millis,
-    ProviderFault, ProviderName, Request, RunId, ScopePath, WaitKind,
+    Answer, Assumption, CheckIndex, Event, FaultCode, Issue, IssueCode, Message, Millis, ProviderFault,
+    Request, RunId, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
 use crate::approval::{Refusal, denial_in_words};
 use crate::effect::EffectStanding;
-use crate::ledger::LedgerNews;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -225,55 +224,6 @@ impl Deciding<'_> {
         }
     }
 
-    /// Another process drives the run: what was started and left unanswered is issued again, except external
-    /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
-    pub(crate) fn take_over(&mut self, by: Vec<String>, ledger: Vec<LedgerNews>) {
-        self.record(Event::RunResumed { by });
-        self.agenda().inspection_asked = false;
-        self.agenda().looking.clear();
-        let plan = self.plan();
-        let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
-        for (attempt, _) in self.nested_waits() {
-            // It is among the open attempts below.
-            self.no_longer_wait(&attempt);
-        }
-        for (attempt, _) in self.at_work(PhaseName::Reconciling) {
-            if self.state.stopping.is_some() {
-                let fault =
-                    ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
-                self.take_finding(&attempt, Answer::fault(fault));
-            } else {
-                self.issue_reconcile(&attempt.location());
-            }
-        }
-        for (attempt, request) in self.at_work(PhaseName::Running) {
-            let spec = plan.check(attempt.check);
-            let external = spec.criticality == Criticality::External;
-            if request.provider == ProviderName::NESTED {
-                self.call_nested(attempt, request);
-            } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
-                let fault = ProviderFault::transient(code.clone(), "Escrow was ended while this ran")
-                    .with_unknown_effect();
-                self.take_answer(&attempt, Answer::fault(fault));
-            } else {
-                self.ask_for(Effect::Perform { attempt, request });
-            }
-        }
-        for attempt in self.inspecting() {
-            self.inspect_for(&attempt);
-        }
-        for location in self.consulting() {
-            self.issue_consultation(&location);
-        }
-        if self.state.stopping.is_none() {
-            self.ask_ledger_again();
-            for news in ledger {
-                self.take_ledger_news(news);
-            }
-        }
-        self.put_everything_on_the_agenda();
-    }
-
     /// A nested run that this one waits for has ended, or a message has come for it or for a run inside it.
     pub(crate) fn resume_nested_run(&mut self, run: &RunId) {
         let is_of = |wait: &&Wait| wait.kind == WaitKind::Nested;
@@ -294,7 +244,7 @@ impl Deciding<'_> {
         self.call_nested(attempt, request);
     }
 
-    fn no_longer_wait(&mut self, AttemptKey { check, scope, .. }: &AttemptKey) {
+    pub(crate) fn no_longer_wait(&mut self, AttemptKey { check, scope, .. }: &AttemptKey) {
         let check = self.state.plan.check(*check).name.clone();
         self.record(Event::NestedResumed { check, scope: scope.clone() });
     }
@@ -313,7 +263,7 @@ impl Deciding<'_> {
 
 impl Run {
     /// Open attempts, or open commands of `reconcile`, by phase.
-    fn at_work(&self, phase: PhaseName) -> Vec<(AttemptKey, Arc<Request>)> {
+    pub(crate) fn at_work(&self, phase: PhaseName) -> Vec<(AttemptKey, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
             return running;
@@ -332,19 +282,6 @@ impl Run {
         running
     }
 
-    /// Checks whose effects are being looked up in the ledger.
-    fn consulting(&self) -> Vec<Location> {
-        let mut consulting = Vec::new();
-        for (position, check) in self.state.checks.iter().enumerate() {
-            for (scope, node) in check.nodes.iter() {
-                if node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Consulting { .. })) {
-                    consulting.push(Location::new(CheckIndex::at(position), scope.clone()));
-                }
-            }
-        }
-        consulting
-    }
-
     fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {
         let check = self.graph.find(check)?;
         self.cell(check, scope).filter(|cell| matches!(cell.phase, Phase::Reconciling { .. }))?;
@@ -352,7 +289,7 @@ impl Run {
     }
 
     /// Attempts that wait with a nested run.
-    fn nested_waits(&self) -> Vec<(AttemptKey, Arc<Request>)> {
+    pub(crate) fn nested_waits(&self) -> Vec<(AttemptKey, Arc<Request>)> {
         let nested = self.state.waits.values().filter(|wait| wait.kind == WaitKind::Nested);
         nested
             .filter_map(|wait| {

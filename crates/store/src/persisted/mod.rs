@@ -199,7 +199,7 @@ mod tests {
         };
         assert_eq!(issues[0].code.text(), "system/secret_rendered");
         let refused = json!({ "v": 3, "at": 1, "event": { "message_delivered": {
-            "message": { "message": "cancel", "system": true },
+            "message": { "cancel": { "by": null, "system": true } },
             "refused": "an effect is under way or unknown",
         } } });
         let Event::MessageDelivered { refusal, .. } = read_entry(refused).unwrap().event else {
