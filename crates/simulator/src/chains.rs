@@ -224,7 +224,7 @@ impl World {
         self.played.nested = (self.ledger.runs().len() - self.begun.len()) as u64;
         for id in self.begun.keys() {
             let row = self.store.chain_run(id).map_err(told)?;
-            let ending = row.map_or_else(|| "lost".to_owned(), |row| row.status);
+            let ending = row.map_or_else(|| "lost".to_owned(), |row| row.status.as_str().to_owned());
             *self.played.endings.entry(ending).or_default() += 1;
         }
         let fires = self.store.fires(&FireFilter::default()).map_err(told)?;

@@ -86,7 +86,10 @@ fn list_table(listed: &[ListedChain], paint: Paint) -> String {
         };
         let last = one.runs.first().map_or_else(
             || "never fired".to_owned(),
-            |run| format!("{} {}", run.status.replace('_', " "), short_time(run.created_at)),
+            |run| {
+                let status = documents::chain_status(run.status).replace('_', " ");
+                format!("{status} {}", short_time(run.created_at))
+            },
         );
         table.row(&[
             (&name, paint.bold(&name)),

@@ -158,7 +158,7 @@ fn of_chain(known: &Known<'_>, run: &Run, journal: &[Entry], definition: &Defini
     }
     let row = known.store.chain_run(id).map_err(|error| error.to_string())?;
     let row = row.ok_or_else(|| format!("{id} has no row among the runs of chains"))?;
-    if row.status != run.status().as_str() || row.invocation_id != Some(id.chain_invocation().to_string()) {
+    if row.status != run.status() || row.invocation_id != Some(id.chain_invocation().to_string()) {
         return Err(format!("{id} is {:?}, and its row says {row:?}", run.status()));
     }
     let mut reached = 0;
