@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Event, FaultCode, Issue, IssueCode, Message, Millis, ProviderFault,
-    Request, RunId, ScopePath, WaitKind,
+    ProviderName, Request, RunId, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 

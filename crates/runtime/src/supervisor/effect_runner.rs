@@ -172,7 +172,8 @@ impl EffectRunner {
     /// Asks an attempt for something, if it is under way.
     fn ask(&self, attempt: AttemptKey, what: impl FnOnce(&Requests)) {
         let tasks = self.tasks.borrow();
-        if let Some(requests) = tasks.get(&TaskKey::Attempt(attempt)).and_then(|task| task.requests.as_ref()) {
+        if let Some(requests) = tasks.get(&TaskKey::Attempt(attempt)).and_then(|task| task.requests.as_ref())
+        {
             what(requests);
         }
     }
