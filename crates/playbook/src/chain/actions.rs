@@ -30,17 +30,6 @@ pub(crate) const ACTION_NAMES: &[&str] = &{
     names
 };
 
-const fn names() -> [&'static str; ACTIONS.len()] {
-    let mut names = [""; ACTIONS.len()];
-    let mut index = 0;
-    while index < ACTIONS.len() {
-        names[index] = ACTIONS[index].name;
-        index += 1;
-    }
-    names
-}
-
-/// Every action, in the order of the documentation.
 const ACTIONS: &[Action] = &[
     Action {
         name: "gh-merge",
