@@ -148,9 +148,11 @@ impl Run {
     fn skipped_dependencies(&self, location: &Location) -> Vec<Location> {
         let plan = &self.state.plan;
         let spec = plan.check(location.check);
-        let toward = spec.follows().map(|dependency| {
+        let toward = spec.follows().flat_map(|dependency| {
             let scope = scope_toward(&spec.fan, &location.scope, &plan.check(dependency).fan);
-            Location::new(dependency, scope)
+            // A reduce check depends on every item below that scope.
+            let scopes = self.scopes_below(dependency, &scope);
+            scopes.into_iter().map(move |scope| Location::new(dependency, scope))
         });
         toward.filter(|one| self.skip_reason_at(one).is_some()).collect()
     }

@@ -328,8 +328,10 @@ impl Object for RawOutputs<'_> {
         let other = run.graph.find(name)?;
         let fan = &run.state.plan.check(other).fan;
         let toward = self.0.toward(other);
-        // A check that maps beside this one is seen whole: every item, not this one's.
-        let whole = if fan.is_empty() { toward } else { toward.truncated(fan.len() - 1) };
+        // Inside the items of a `forEach` check its array is the one that the item came from. A check that maps beside
+        // this one is seen whole: every item, not this one's.
+        let is_parent = self.0.fan().get(fan.len()) == Some(&other);
+        let whole = if fan.is_empty() || is_parent { toward } else { toward.truncated(fan.len() - 1) };
         if run.is_output_cut(other, &whole) {
             return Some(ScopeValue::Unreadable(cut_output::WHY));
         }

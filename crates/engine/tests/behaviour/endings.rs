@@ -227,3 +227,16 @@ fn an_expression_that_cannot_be_evaluated_comes_before_an_earlier_failure() {
         run.failed.expression_error",
     );
 }
+
+#[test]
+fn a_reduce_check_behind_items_that_were_all_held_back_is_named() {
+    let played = play(
+        r#"list forEach; each<list {assume: "item > 5"}; sum<each"#,
+        &["list: [1, 2]"],
+        &Options::default(),
+    );
+    let document = played.document();
+    let evidence = document["run"]["reason"]["evidence"].as_array().expect("evidence");
+    let named: Vec<&str> = evidence.iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(named, ["each[0]", "each[1]", "sum"]);
+}

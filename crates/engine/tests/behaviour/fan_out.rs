@@ -601,6 +601,16 @@ fn in_a_map_scope_the_parent_is_the_item_and_its_raw_output_the_whole_array() {
 }
 
 #[test]
+fn the_raw_output_of_a_nested_parent_is_the_array_that_the_item_came_from() {
+    let played = play(
+        r#"list forEach; sub<list forEach; each<sub {type: script, content: "return outputs_raw.sub"}"#,
+        &["list: [1, 2]", "sub[0]: [10, 11]", "sub[1]: [20]"],
+        &Options::default(),
+    );
+    assert_eq!(played.check("each")["output"], json!([[[10, 11], [10, 11]], [[20]]]));
+}
+
+#[test]
 fn if_and_assume_are_judged_per_item() {
     tells(
         r#"list forEach; some<list {if: "item > 1"}; few<list {assume: "item > 2"}"#,

@@ -33,7 +33,7 @@ const PATHS_MAX: usize = 64;
 const PERIOD_MS_MIN: u64 = 1_000;
 const DEBOUNCE_MS: u64 = 1_000;
 
-/// Events that sources of Escrow make, for suggestions. Any dotted name can be fired by hand.
+/// Events that sources of Escrow make, for suggestions. Any name can be fired by hand.
 const KNOWN_EVENTS: &[&str] = &[
     "pr.opened",
     "pr.reopened",
@@ -281,10 +281,10 @@ impl TriggerDecoder<'_> {
             );
             return None;
         }
-        if name.len() > 100 || !name.contains('.') || !name.split('.').all(part) {
+        if name.len() > 100 || !name.split('.').all(part) {
             self.found.push(
                 Problem::new("E0108", span.clone(), format!("`{name}` is not the name of an event"))
-                    .label("expected words with dots between them")
+                    .label("expected lower-case words with dots between them")
                     .help(
                         did_you_mean(name, KNOWN_EVENTS.iter().copied())
                             .unwrap_or_else(|| "write it as `pr.opened` or `deploy.finished`".to_owned()),

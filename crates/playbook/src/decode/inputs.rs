@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use escrow_model::{Input, InputKind};
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::Node;
@@ -18,6 +19,7 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
                 .get("type")
                 .and_then(|kind| kind.string())
                 .and_then(|word| InputKind::ALL.into_iter().find(|kind| kind.as_str() == word))
+                .or_else(|| kind_of_default(input.get("default")?))
                 .unwrap_or(InputKind::String);
             let default =
                 input.get("default").map(|default| default.json()).filter(|default| !default.is_null());
@@ -48,6 +50,19 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
             (entry.key.clone(), Input { kind, default, required, description })
         })
         .collect()
+}
+
+/// The type that a default implies where none is written. `1.10` implies none: as a number it would become `1.1`.
+fn kind_of_default(node: &Rc<Node>) -> Option<InputKind> {
+    let value = node.json();
+    let is_exact = || node.scalar_text().is_some_and(|text| text == value.to_string());
+    match value {
+        Value::Bool(_) => Some(InputKind::Boolean),
+        Value::Number(_) if is_exact() => Some(InputKind::Number),
+        Value::Array(_) => Some(InputKind::Array),
+        Value::Object(_) => Some(InputKind::Object),
+        Value::Null | Value::Number(_) | Value::String(_) => None,
+    }
 }
 
 /// The input that `{target}` in a prompt declares implicitly.
