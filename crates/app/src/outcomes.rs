@@ -1,8 +1,9 @@
 //! Adds outcomes that people bring, if their kind admits them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use escrow_contract::outcome::{Kind, read_any};
+use escrow_model::outcome::KINDS;
 use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
 use escrow_runtime::{Secrets, now_ms, outcome_kinds, random_u64};
 use escrow_store::{AddedOutcome, Durability, Queries, RunRow};
@@ -85,11 +86,23 @@ pub async fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
     Ok(added)
 }
 
-/// A registered kind, or one that the project declares; or why that one cannot be used.
-fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
+/// The kinds that Escrow knows by itself, and those of the project.
+pub fn known_kinds(state: &StateDirectory) -> Vec<String> {
+    let own = outcome_kinds::names(&folders(state));
+    KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
+}
+
+/// Where the project declares kinds.
+fn folders(state: &StateDirectory) -> Vec<PathBuf> {
     let here = std::env::current_dir().unwrap_or_default();
     let mut folders = vec![state.path().join("outcomes")];
     folders.extend(outcome_kinds::projects(std::iter::once(here.as_path())));
+    folders
+}
+
+/// A registered kind, or one that the project declares; or why that one cannot be used.
+fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
+    let folders = folders(state);
     let own = || {
         let schema = outcome_kinds::find(name, &folders)?;
         Some(schema.and_then(|schema| {

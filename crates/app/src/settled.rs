@@ -1,5 +1,6 @@
 //! Questions about effects that the ledger has answered meanwhile. The run acts on the answer when it is resumed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
@@ -45,9 +46,11 @@ pub async fn open_waits(queries: &dyn Queries) -> Result<Vec<WaitRow>, Error> {
     Ok(waits)
 }
 
-/// Everything that people were ever asked for, newest first.
+/// Everything that people were ever asked for, newest first: what was decided by the time of its decision, the rest by
+/// the time at which it was asked.
 pub async fn all_waits(queries: &dyn Queries) -> Result<Vec<WaitRow>, Error> {
     let mut waits = queries.all_waits().await?;
+    waits.sort_by_key(|wait| Reverse(wait.resolved_at.unwrap_or(wait.started_at)));
     note_waits(queries, &mut waits).await;
     Ok(waits)
 }

@@ -126,6 +126,36 @@ fn pictures() -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "needs Chromium: .ci/test-browser"]
+fn the_time_of_a_running_check_grows_although_nothing_is_committed() {
+    let desk = Desk::new();
+    desk.write(
+        "ledger/long.yaml",
+        "name: long\nchecks: {w: {type: command, exec: 'touch begun; sleep 25'}}\n",
+    );
+    std::fs::create_dir_all(desk.path().join("ledger/.escrow")).expect("a state directory");
+    let mut command = desk.command(&["run", "long.yaml", "--quiet"]);
+    let mut child = command.current_dir(desk.path().join("ledger")).spawn().expect("the binary starts");
+    desk.until("the check has begun", || desk.path().join("ledger/begun").exists());
+    let studio = studio(&desk);
+    let mut browser = Browser::start();
+    let run = newest(&studio, "status=running");
+    browser.go(&url(&studio, &format!("/runs/{run}")));
+    let places = [".verdict .ticks", "#timeline tbody .ticks", ".toc .ticks"];
+    let before = places.map(|place| browser.text(place));
+    let bar = "parseFloat(document.querySelector('#timeline rect.b').getAttribute('width'))";
+    browser.until("every figure has grown", |browser| {
+        places.iter().zip(&before).all(|(place, before)| browser.text(place) != *before)
+    });
+    let shown = browser.text(".verdict .ticks");
+    browser.until("and goes on growing", |browser| browser.text(".verdict .ticks") != shown);
+    assert!(browser.evaluate(bar).as_f64().is_some_and(|width| width > 50.0), "the bar reaches until now");
+    assert_eq!(browser.troubles(), Vec::<String>::new());
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+#[test]
 #[ignore = "needs Chromium and axe-core: .ci/test-browser"]
 fn every_page_is_accessible_fits_a_phone_and_has_no_errors() {
     let desk = project();

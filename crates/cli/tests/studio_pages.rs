@@ -177,7 +177,7 @@ checks:
     has(
         &page,
         &[
-            "<h4>Head</h4>",
+            "<h3>Head</h3>",
             "<strong>strong</strong>",
             "&lt;img src=x&gt;",
             "Blocking findings",

@@ -374,7 +374,16 @@ impl Run {
         if let [first, rest @ ..] = self.state.warnings.as_slice() {
             let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
             let summary = format!("completed with warnings: {}{more}", first.message);
-            let evidence = self.missing(|delivery| &delivery.missing_optional);
+            // In the order of the warnings: the first is what the summary is about.
+            let mut evidence: Vec<Evidence> = Vec::new();
+            for warning in &self.state.warnings {
+                if let Some(check) = &warning.check
+                    && !evidence.iter().any(|one| one.id == *check)
+                {
+                    evidence.push(Evidence::check(check, warning.message.clone()));
+                }
+            }
+            evidence.extend(self.missing(|delivery| &delivery.missing_optional));
             return Reason { code: ReasonCode::CompletedWithWarnings, summary, evidence };
         }
         let summary = "every contract was met".to_owned();

@@ -43,19 +43,24 @@ pub enum CannotRetry {
 }
 
 impl Run {
-    /// Opens what failed again, with everything that depends on it, and says what happens next.
-    pub fn retry_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, CannotRetry> {
+    /// Whether what failed can be opened again.
+    pub fn can_retry(&self) -> Result<(), CannotRetry> {
         match self.state.status {
-            RunStatus::Running | RunStatus::Waiting => return Err(CannotRetry::NotEnded),
-            RunStatus::Completed => return Err(CannotRetry::Completed),
+            RunStatus::Running | RunStatus::Waiting => Err(CannotRetry::NotEnded),
+            RunStatus::Completed => Err(CannotRetry::Completed),
             // Nor does an override lead around it.
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted
                 if self.state.stopping == Some(Stopping::Denied) =>
             {
-                return Err(CannotRetry::Denied);
+                Err(CannotRetry::Denied)
             }
-            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => Ok(()),
         }
+    }
+
+    /// Opens what failed again, with everything that depends on it, and says what happens next.
+    pub fn retry_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, CannotRetry> {
+        self.can_retry()?;
         let places = self.failed_locations().into_iter().map(|Location { check, scope }| ScopedCheck {
             check: self.state.plan.check(check).name.clone(),
             scope,

@@ -13,11 +13,35 @@
   };
   const tell = () => {
     for (const time of document.querySelectorAll("time[data-relative]")) {
-      const words = ago(Date.parse(time.dateTime), Date.now());
+      const relative = ago(Date.parse(time.dateTime), Date.now());
+      const words = time.dataset.clock ? `${time.dataset.clock}, ${relative}` : relative;
       if (time.textContent !== words) time.textContent = words;
     }
   };
   setInterval(tell, 10000);
+
+  // What goes on has a figure that grows, by the clock of the server.
+  const ahead = Date.now() - Number(body.dataset.now || Date.now());
+  const lasted = (ms) => {
+    const seconds = Math.floor(ms / 1000), two = (number) => String(number).padStart(2, "0");
+    return seconds < 60 ? `${seconds}.${Math.floor(ms / 100) % 10}s`
+      : seconds < 3600 ? `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`
+        : `${Math.floor(seconds / 3600)}h ${two(Math.floor(seconds / 60) % 60)}m`;
+  };
+  const tick = () => {
+    for (const one of document.querySelectorAll("[data-since]")) {
+      one.textContent = lasted(Math.max(0, Date.now() - ahead - Number(one.dataset.since)));
+    }
+  };
+  setInterval(tick, 1000);
+
+  // Paper shows what is folded, too.
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details:not([open])")) { fold.open = true; fold.dataset.printed = ""; }
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of document.querySelectorAll("details[data-printed]")) { fold.open = false; delete fold.dataset.printed; }
+  });
 
   // ---------- folds: kept for this tab ----------
   const key = (fold) => `fold:${location.pathname}:${fold.dataset.keep}`;
@@ -116,6 +140,10 @@
       due = setTimeout(refresh, 150);
     });
   };
+  // Drawings of what goes on grow, too, although nothing is committed meanwhile.
+  setInterval(() => {
+    if (source && !document.hidden && document.querySelector("[data-since]")) refresh();
+  }, 5000);
   const hush = () => { source?.close(); source = null; };
   // A page in the back/forward cache must not keep a connection: a browser has six for one server.
   addEventListener("pagehide", hush);
@@ -135,7 +163,8 @@
     const total = Number(log.dataset.total), size = Number(log.dataset.part), list = log.querySelector("ol");
     if (!list || log.dataset.first === undefined || total <= list.children.length) return null;
     const row = list.children.length ? list.getBoundingClientRect().height / list.children.length : 19;
-    const wanted = location.hash.slice(1);
+    const wanted = location.hash.slice(1) || list.querySelector("li.at")?.id || "";
+    const mark = () => { if (!location.hash && wanted) document.getElementById(wanted)?.classList.add("at"); };
     const at = wanted && document.getElementById(wanted) ? [...list.children].findIndex((line) => line.id === wanted) : -1;
     const start = Number(log.dataset.first) + (at >= 0 ? at : list.children.length - 1);
     const parts = [];
@@ -170,7 +199,7 @@
       one.dataset.is = "";
       try {
         const found = await part(`${log.dataset.log}&part=1&from=${one.dataset.from}`);
-        if ("is" in one.dataset) { one.replaceChildren(...found.querySelectorAll("li")); one.style.height = ""; }
+        if ("is" in one.dataset) { one.replaceChildren(...found.querySelectorAll("li")); one.style.height = ""; mark(); }
       } catch { delete one.dataset.is; }
     };
     const empty = (one) => {
@@ -261,7 +290,7 @@
   const keys = [
     ["f F", "next, previous failure"], ["j k", "next, previous row"], ["Enter", "open"], ["w", "why"], ["a", "approvals"],
     ["/", "search"], ["l", "follow the log"], ["y", "copy the address"],
-    ["g a", "Attention"], ["g r", "Runs"], ["g o", "Outcomes"], ["g c", "Chains"], ["g p", "Approvals"],
+    ["g a", "Attention"], ["g r", "Runs"], ["g o", "Outcomes"], ["g c", "Chains"], ["g s", "Shows"], ["g p", "Approvals"],
     ["g i", "Invocations"], ["g e", "Effects"], ["g l", "Lifecycle"], ["Esc", "close"],
   ];
   const help = () => {
@@ -283,7 +312,7 @@
     }
     body.append(box);
   };
-  const pages = { a: "/", r: "/runs", o: "/outcomes", c: "/chains", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
+  const pages = { a: "/", r: "/runs", o: "/outcomes", c: "/chains", s: "/shows", p: "/approvals", e: "/effects", i: "/invocations", l: "/lifecycle" };
   let going = false;
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) {

@@ -77,6 +77,11 @@ pub(crate) fn see(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response()
 }
 
+/// The fields of a query, as they stand there.
+pub(crate) fn pairs(encoded: &str) -> Vec<(String, String)> {
+    form_urlencoded::parse(encoded.as_bytes()).into_owned().collect()
+}
+
 /// The fields of a query or a form. Of two with the same name, the last one counts.
 pub(crate) fn fields(encoded: &str) -> BTreeMap<String, String> {
     form_urlencoded::parse(encoded.as_bytes()).into_owned().collect()

@@ -18,6 +18,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shows;
 
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use escrow_app::Error;
@@ -27,7 +28,12 @@ use crate::answer;
 use crate::layout::line;
 use crate::view::View;
 
-pub(crate) fn not_found() -> Response {
+pub(crate) fn not_found(request: &Request) -> Response {
+    if request.uri().path().starts_with("/api/") {
+        let error = Error::not_found("unknown_call", "the API has no such call")
+            .help("`/api/openapi.json` lists them all");
+        return answer::failure(StatusCode::NOT_FOUND, &error, false);
+    }
     let error =
         Error::not_found("unknown_page", "there is no such page").help("the navigation lists them all");
     answer::failure(StatusCode::NOT_FOUND, &error, true)

@@ -5,16 +5,20 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter};
 use escrow_app::{App, Error, tokens};
 use tokio::net::TcpListener;
 
+use crate::answer;
 use crate::daemon;
-use crate::guard::guard;
+use crate::guard::{guard, wants_page};
 use crate::known_query::known_query;
 use crate::pages::not_found;
-use crate::routes::{Access, ROUTES};
+use crate::routes::{Access, ROUTES, Route, Verb};
 use crate::settings::Settings;
 use crate::studio::Studio;
 
@@ -80,15 +84,31 @@ pub fn router(studio: &Arc<Studio>) -> Router {
     };
     let mut router: Router<Arc<Studio>> = Router::new();
     for route in ROUTES {
+        let mounted =
+            (route.mount)().fallback(move |request: Request| async move { wrong_verb(route, &request) });
         let mounted = match route.access {
-            Access::Role(_) => (route.mount)().layer(from_fn_with_state(route, known_query)),
-            Access::Open | Access::Own => (route.mount)(),
+            Access::Role(_) => mounted.layer(from_fn_with_state(route, known_query)),
+            Access::Open | Access::Own => mounted,
         };
         router = router.route(route.path, behind(mounted, route.access));
     }
-    let nowhere =
-        MethodRouter::new().on(MethodFilter::GET.or(MethodFilter::POST), |_: Request| async { not_found() });
+    let nowhere = MethodRouter::new()
+        .on(MethodFilter::GET.or(MethodFilter::POST), |request: Request| async move { not_found(&request) });
     router
         .fallback_service(behind(nowhere, Access::Open).with_state(Arc::clone(studio)))
         .with_state(Arc::clone(studio))
+}
+
+/// An address that was asked for in another way than it takes. A person comes here by opening the address of a form.
+fn wrong_verb(route: &Route, request: &Request) -> Response {
+    let verb = match route.verb {
+        Verb::Get => "GET",
+        Verb::Post => "POST",
+    };
+    let error = Error::author("method", format!("`{}` takes {verb}", route.path))
+        .help("what was sent here was not done; the pages have the forms");
+    let as_page = request.method() == Method::GET && wants_page(request.headers());
+    let mut response = answer::failure(StatusCode::METHOD_NOT_ALLOWED, &error, as_page);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(verb));
+    response
 }

@@ -13,6 +13,7 @@ use escrow_model::Millis;
 use crate::answer::{self, PageError};
 use crate::compress;
 use crate::guard::{self, Posted};
+use crate::routes::{Access, ROUTES, Verb};
 use crate::studio::Studio;
 use crate::visitor::Visitor;
 
@@ -63,6 +64,15 @@ impl View {
     /// A part of the path; empty if the route does not name it.
     pub(crate) fn parameter(&self, name: &str) -> String {
         self.parameters.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Whether the role of the visitor admits a call of the API, by its path in [`ROUTES`].
+    pub(crate) fn may(&self, action: &str) -> bool {
+        let route = ROUTES.iter().find(|route| route.verb == Verb::Post && route.path == action);
+        route.is_some_and(|route| match route.access {
+            Access::Role(role) => self.visitor.may(role),
+            Access::Open | Access::Own => true,
+        })
     }
 
     /// A field of the query that is there and not empty. `any` is what forms send for "no filter".

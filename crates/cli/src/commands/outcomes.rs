@@ -3,10 +3,10 @@
 mod add;
 mod export;
 
-use escrow_app::{Error, documents, words};
-use escrow_model::outcome::{self, KINDS};
+use escrow_app::outcomes::known_kinds;
+use escrow_app::{App, Error, documents, words};
+use escrow_model::outcome;
 use escrow_model::{Millis, RunId, RunStatus, rfc3339};
-use escrow_runtime::outcome_kinds;
 use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
 
@@ -18,20 +18,22 @@ use crate::terminal::{TextTable, Ui, printable, show_card};
 pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match arguments.action {
-        None => list(&arguments.list, &*app.queries()?, ui).await,
-        Some(OutcomesAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        None => list(&arguments.list, &app, ui).await,
+        Some(OutcomesAction::List(list)) => self::list(&list, &app, ui).await,
         Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.queries()?, ui).await,
         Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui).await,
         Some(OutcomesAction::Export(export)) => export::export(&export, &app, ui).await,
     }
 }
 
-async fn list(arguments: &OutcomesList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+async fn list(arguments: &OutcomesList, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let queries = app.queries()?;
+    let queries = &*queries;
     let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, queries).await? };
     let rows = queries.outcomes(&filter).await?;
     match ui.output() {
         Output::Human => {
-            human(&rows, &filter, ui);
+            human(&rows, &filter, app, ui);
             if let Some(run) = &filter.run {
                 say_why_there_are_no_more(run, queries, ui).await?;
             }
@@ -56,11 +58,11 @@ async fn say_why_there_are_no_more(run: &RunId, queries: &dyn Queries, ui: &Ui) 
     Ok(())
 }
 
-fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
+fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, app: &App, ui: &Ui) {
     if rows.is_empty() {
         ui.page("no outcomes");
         if let Some(kind) = &filter.kind {
-            let known = known_kinds();
+            let known = known_kinds(app.state());
             if !known.contains(kind) {
                 ui.say(&format!(
                     "unknown outcome kind `{}`; known kinds: {}",
@@ -93,13 +95,6 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
         ]);
     }
     ui.page(&table.render());
-}
-
-/// The kinds that Escrow knows by itself, and those of the project.
-fn known_kinds() -> Vec<String> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let own = outcome_kinds::names(&outcome_kinds::projects(std::iter::once(here.as_path())));
-    KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
 async fn show(name: &str, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {

@@ -8,7 +8,7 @@ use escrow_app::effects::{self, EffectQuery};
 use escrow_app::harnesses;
 use escrow_app::invocations::InvocationFilter;
 use escrow_app::messages::{all_waits, open_waits};
-use escrow_app::outcomes::OutcomeFilter;
+use escrow_app::outcomes::{self as kept_outcomes, OutcomeFilter};
 use escrow_app::runs::parse_status;
 use escrow_app::{Error, documents, now_ms};
 use escrow_model::WaitKind;
@@ -34,8 +34,12 @@ pub(crate) async fn outcome_filter(view: &View, limit: usize) -> Result<OutcomeF
         Some(name) => Some(view.queries()?.run(name).await?.id),
         None => None,
     };
+    let kind = match view.get("kind") {
+        Some(kind) => Some(known_kind(view, kind).await?),
+        None => None,
+    };
     Ok(OutcomeFilter {
-        kind: view.get("kind").map(str::to_owned),
+        kind,
         passed: view.truth("passed")?,
         since: view.since()?,
         run,
@@ -43,6 +47,17 @@ pub(crate) async fn outcome_filter(view: &View, limit: usize) -> Result<OutcomeF
         limit: Some(view.limit(limit)?),
         ..OutcomeFilter::default()
     })
+}
+
+/// A kind that Escrow or the project knows, or that an outcome was stored of.
+async fn known_kind(view: &View, kind: &str) -> Result<String, Error> {
+    let known = kept_outcomes::known_kinds(view.studio.app.state());
+    let stored = OutcomeFilter { kind: Some(kind.to_owned()), limit: Some(1), ..OutcomeFilter::default() };
+    if known.iter().any(|one| one == kind) || !view.queries()?.outcomes(&stored).await?.is_empty() {
+        return Ok(kind.to_owned());
+    }
+    Err(Error::author("usage", format!("no kind of outcome is called `{kind}`"))
+        .help(format!("one of {}", known.join(", "))))
 }
 
 pub(crate) async fn approvals(view: View) -> Result<Response, ApiError> {

@@ -1,8 +1,10 @@
 //! Head, navigation and foot.
 
-use escrow_app::Error;
+use escrow_app::{Error, now_ms};
+use escrow_model::{Millis, rfc3339};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::kept::kept;
 use super::{icon, line};
 use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::view::{Theme, View};
@@ -89,7 +91,7 @@ impl Frame {
             (DOCTYPE)
             html lang="en" data-theme=[theme] {
                 (head(title))
-                body data-feed=(self.position) data-csrf=(view.visitor.form_token) {
+                body data-feed=(self.position) data-csrf=(view.visitor.form_token) data-now=(now_ms()) {
                     a.skip-link href="#main" { "Skip to content" }
                     (PreEscaped(SPRITE))
                     header.top {
@@ -118,7 +120,7 @@ impl Frame {
 
     fn count(&self, nav: Nav) -> Markup {
         let (number, class, word) = match nav {
-            Nav::Attention => (self.causes, "count hot", "causes"),
+            Nav::Attention => (self.causes, "count hot", if self.causes == 1 { "cause" } else { "causes" }),
             Nav::Approvals => (self.waiting, "count ask", "waiting"),
             Nav::Runs
             | Nav::Outcomes
@@ -173,8 +175,11 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// A page in one file, with its stylesheet inside: to be kept or sent.
-pub(crate) fn whole(title: &str, content: &Markup) -> Markup {
+/// A page in one file, with its stylesheet inside: to be kept or sent. It has exact times, and neither forms nor links that
+/// lead out of it.
+pub(crate) fn whole(title: &str, content: &Markup, now: Millis) -> Markup {
+    let content = PreEscaped(kept(&content.0));
+    let as_of = rfc3339(now).replace('T', " ");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -187,7 +192,10 @@ pub(crate) fn whole(title: &str, content: &Markup) -> Markup {
             }
             body {
                 (PreEscaped(SPRITE))
-                main.page id="main" { (content) }
+                main.page id="main" {
+                    (content)
+                    p.small.dim { "As of " (as_of.get(..19).unwrap_or_default()) " UTC, escrow " (env!("CARGO_PKG_VERSION")) ". Times in UTC." }
+                }
             }
         }
     }

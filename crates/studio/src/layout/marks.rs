@@ -17,6 +17,8 @@ impl Mark {
     }
 
     pub(crate) const INTERRUPTED: Mark = Mark::new("gone", "unk", "Interrupted");
+    /// A check that was under way when the process of its run went away.
+    pub(crate) const CUT_OFF: Mark = Mark::new("gone", "unk", "interrupted");
     pub(crate) const PASSED: Mark = Mark::new("ok", "ok", "Passed");
     pub(crate) const NOT_PASSED: Mark = Mark::new("bad", "bad", "Failed");
     pub(crate) const NO_VERDICT: Mark = Mark::new("pend", "skip", "No verdict");

@@ -31,6 +31,19 @@ pub(crate) fn when(at: Millis, now: Millis) -> Markup {
     html! { time datetime=(exact) title=(title) data-relative="" { (ago(at, now)) } }
 }
 
+/// The same, behind the time of day.
+pub(crate) fn clock_when(at: Millis, now: Millis) -> Markup {
+    let exact = rfc3339(at);
+    let title = format!("{} UTC", exact.replace('T', " ").get(..19).unwrap_or_default());
+    let clock = exact.get(11..19).unwrap_or_default();
+    html! { time datetime=(exact) title=(title) data-relative="" data-clock=(clock) { (clock) ", " (ago(at, now)) } }
+}
+
+/// How long something has been going on. With script, the figure grows.
+pub(crate) fn lasting(since: Millis, now: Millis) -> Markup {
+    html! { span.ticks data-since=(since) { (duration(now.saturating_sub(since))) } }
+}
+
 /// `4 min ago`, `in 2 h`.
 fn ago(at: Millis, now: Millis) -> String {
     let (distance, is_past) = (at.abs_diff(now), at <= now);

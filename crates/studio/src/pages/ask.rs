@@ -133,6 +133,20 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
     if wait.has_recorded_decision {
         return html! { form { p { "A decision is recorded. The run acts on it when it is resumed." } } };
     }
+    let action = match wait.kind {
+        WaitKind::Approval => "/api/approvals/{id}/approve",
+        WaitKind::Input => "/api/approvals/{id}/answer",
+        WaitKind::UnknownEffect => "/api/runs/{id}/assume",
+        WaitKind::Nested => "",
+    };
+    if wait.kind != WaitKind::Nested && !view.may(action) {
+        return html! { form { p { "You may read this. A decision needs a token with the role " code { "approve" } "." } } };
+    }
+    // Anyone may deny; who may approve is part of what is asked.
+    let actor_of_view = view.visitor.actor.as_str();
+    let terms = wait.subject.as_ref().map(|subject| &subject.terms);
+    let is_named = terms.is_none_or(|terms| terms.names(Some(actor_of_view)));
+    let has_approved = wait.approvals.iter().any(|given| given.by.as_deref() == Some(actor_of_view));
     let actor = html! { p.small.dim { "recorded as " span.mono { (view.visitor.actor) } } };
     let command = documents::next_of_wait(wait).unwrap_or_default();
     match wait.kind {
@@ -144,11 +158,13 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
                 @for given in &wait.approvals { p.small { (icon_small("ok", "ok")) " approved by " span.mono { (line(given.by.as_deref().unwrap_or("an unknown actor"))) } } }
                 label.field { span { "Note " small { "is kept in the journal" } } textarea name="note" rows="3" placeholder="Why, for later readers" {} }
                 div.two {
-                    button.btn.approve { (icon("ok", "")) "Approve" }
+                    @if is_named && !has_approved { button.btn.approve { (icon("ok", "")) "Approve" } }
                     button.btn.deny formaction={ "/api/approvals/" (wait.id) "/deny" } { (icon("block", "")) "Deny" }
                 }
                 ul.then {
-                    li { (icon_small("arrow", "ok")) span { b { "Approve" } ": " (ticked(&format!("`{place}` starts at once."))) } }
+                    @if !is_named { li { (icon_small("block", "skip")) span { "You are not among those who may approve: " span.mono { (line(&terms.map(|terms| terms.by.join(", ")).unwrap_or_default())) } "." } } }
+                    @else if has_approved { li { (icon_small("ok", "ok")) span { "You have approved it; another one has to." } } }
+                    @else { li { (icon_small("arrow", "ok")) span { b { "Approve" } ": " (ticked(&format!("`{place}` starts at once."))) } } }
                     li { (icon_small("arrow", "bad")) span { b { "Deny" } ": the run ends as " code { "run.aborted.denied" } "." } }
                     @if let Some(at) = wait.expires_at { li { (icon_small("clock", "dim")) span { b { "Nothing" } " until " (rfc3339(at).replace('T', " ").get(..16).unwrap_or_default()) " UTC: that is a denial." } } }
                 }
@@ -176,7 +192,7 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
                 fieldset.choices {
                     legend.label { "What became of it?" }
                     label { input type="radio" name="assumption" value="done" required; "done " small { "the run continues" } }
-                    label { input type="radio" name="assumption" value="failed" required; "failed " small { "on_fail follows" } }
+                    label { input type="radio" name="assumption" value="failed" required; "failed " small { "as if the check had failed" } }
                     label { input type="radio" name="assumption" value="retry" required; "retry " small { "same key, again" } }
                 }
                 button.btn.primary { "Record" }

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use super::{csrf, empty};
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav, clipped, icon, id_short, line, ticked, when};
+use crate::layout::{Frame, Nav, anchor, clipped, icon, id_short, line, ticked, when};
 use crate::view::View;
 
 /// Causes of one group that are listed; the others are counted.
@@ -57,7 +57,9 @@ impl Group {
             }
             Group::Interrupted => ("g-interrupted", "Interrupted", "should be running, and is not"),
             Group::Failed => ("g-failed", "Failed", "by cause; a later run that completes clears its cause"),
-            Group::Warned => ("g-warned", "Delivered with warnings", "an optional artifact is missing"),
+            Group::Warned => {
+                ("g-warned", "Completed with warnings", "something that may fail did, or is missing")
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ fn cause(
     let place = item.subject.as_ref().map(|subject| format!(" · {}", line(&subject.id))).unwrap_or_default();
     let link = match &item.wait {
         Some(wait) if wait.kind != WaitKind::Nested => format!("/runs/{run}#{}", wait.id),
-        Some(_) | None => format!("/runs/{run}#why"),
+        Some(_) | None => format!("/runs/{run}{}", part_of_page(item)),
     };
     html! {
         li.cause id=(item.fingerprint) data-row="" data-why=(link) data-failure=[(tone == "bad").then_some("")] {
@@ -179,6 +181,20 @@ fn cause(
             (occurrences(item, recent, tone))
             div.acts { (acts(view, item, &run, &link, now)) }
         }
+    }
+}
+
+/// Where the page of the run says what the item is about. A run that completed has no reason to explain: its page has
+/// the check or the artifact itself.
+fn part_of_page(item: &AttentionItem) -> String {
+    let subject = item.subject.as_ref().map(|subject| (subject.kind.as_str(), subject.id.as_str()));
+    match (item.kind, subject) {
+        (AttentionKind::UnknownEffect, _) => "#effects".to_owned(),
+        (AttentionKind::Undelivered, _) => String::new(),
+        (AttentionKind::Warning, Some(("check", id))) => format!("#{}", anchor("check", id)),
+        (AttentionKind::Warning, Some(("expected_artifact", id))) => format!("#{}", anchor("artifact", id)),
+        (AttentionKind::Warning, _) => String::new(),
+        (_, _) => "#why".to_owned(),
     }
 }
 
@@ -267,7 +283,7 @@ fn acts(view: &View, item: &AttentionItem, run: &str, link: &str, now: Millis) -
         Some(WaitKind::Nested) | None => "See why",
     };
     html! {
-        @if item.kind == AttentionKind::Interrupted {
+        @if item.kind == AttentionKind::Interrupted && view.may("/api/runs/{id}/resume") {
             form method="post" action={ "/api/runs/" (run) "/resume" } { (csrf(view)) button.btn.small.primary { "Resume" } }
         } @else {
             a class=(if item.wait.is_some() { "btn small primary" } else { "btn small" }) href=(link) { (primary) }
@@ -275,11 +291,13 @@ fn acts(view: &View, item: &AttentionItem, run: &str, link: &str, now: Millis) -
         details.more-menu {
             summary.btn.small.quiet aria-label={ "More for " (item.fingerprint) } { (icon("more", "")) }
             div {
-                form.field method="post" action={ "/api/attention/" (item.fingerprint) "/dismiss" } {
-                    (csrf(view))
-                    label for={ "n-" (item.fingerprint) } { "Dismiss until it recurs" }
-                    input id={ "n-" (item.fingerprint) } name="note" type="text" placeholder="Note, such as a ticket" required;
-                    button.btn.small { "Dismiss" }
+                @if item.dismissed.is_none() && view.may("/api/attention/{fingerprint}/dismiss") {
+                    form.field method="post" action={ "/api/attention/" (item.fingerprint) "/dismiss" } {
+                        (csrf(view))
+                        label for={ "n-" (item.fingerprint) } { "Dismiss until it recurs" }
+                        input id={ "n-" (item.fingerprint) } name="note" type="text" placeholder="Note, such as a ticket" required;
+                        button.btn.small { "Dismiss" }
+                    }
                 }
                 p.small.dim { "The same in a shell" }
                 code.cmd { (documents::next_command(item, now)) }

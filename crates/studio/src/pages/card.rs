@@ -60,7 +60,7 @@ pub(super) fn of_kind(kind: &str, value: &serde_json::Value) -> Option<Markup> {
     let mark = Mark::of_outcome(digest.passed);
     Some(html! {
         article.card {
-            header { h4 class={ "st " (mark.tone) } { (icon(mark.icon, "")) (line(&digest.card.title)) } }
+            header { h3 class={ "st " (mark.tone) } { (icon(mark.icon, "")) (line(&digest.card.title)) } }
             (blocks(&digest.card.blocks))
         }
     })
@@ -128,12 +128,17 @@ fn rest(number: usize) -> Markup {
 fn finding(finding: &Finding, is_folded: bool) -> Markup {
     html! {
         div.finding {
-            p class={ "s " (if is_folded { "sub" } else { "bad" }) } { (line(&finding.label)) }
+            p class={ "s " (if is_folded || is_number(&finding.label) { "sub" } else { "bad" }) } { (line(&finding.label)) }
             p.f { (ticked(&finding.text)) }
             @if let Some(place) = &finding.place { p.small { code { (line(place)) } } }
             @for detail in &finding.details { p.small { (line(&detail.label)) ": " (ticked(&detail.text)) } }
         }
     }
+}
+
+/// A figure, such as a confidence, is no status, and colour means status.
+fn is_number(label: &str) -> bool {
+    label.trim_end_matches('%').trim().parse::<f64>().is_ok()
 }
 
 fn tone(tone: Tone) -> &'static str {

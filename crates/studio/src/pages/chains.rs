@@ -3,7 +3,7 @@
 
 mod hours;
 
-use escrow_app::chains::{self, FileState, FireEvent, ListedChain, PlannedStep};
+use escrow_app::chains::{self, ChainRow, FileState, FireEvent, ListedChain, PlannedStep};
 use escrow_app::runs::{Queries, Run, replay_of};
 use escrow_app::schedule::{Upcoming, upcoming};
 use escrow_app::{Error, now_ms, words};
@@ -70,10 +70,10 @@ async fn row(
             td { (state(row.status)) @if waiting > 0 { p.small.wait { (waiting) " waiting" } } }
             td { a href={ "/chains/" (encoded(&row.name)) } { b { (line(&row.name)) } } @if let Some(about) = row.definition.get("description").and_then(Value::as_str) { p.small.sub { (line(about)) } } (file_note(listed.file)) }
             td.small { (trigger(&row.definition)) }
-            td.small.nowrap { (next_fire(row.status, upcoming, now)) }
+            td.small.nowrap { (next_fire(row, upcoming, now)) }
             td data-live={ "last-" (anchor("chain", &row.name)) } {
                 @match &last {
-                    Some((row, run)) => { a.plain href={ "/runs/" (row.id) } { (Strip::of(run).shown()) " " (Mark::of_run(run.status(), true).shown()) } }
+                    Some((row, run)) => { a.plain href={ "/runs/" (row.id) } { (Strip::of(run).shown(false)) " " (Mark::of_run(run.status(), true).shown()) } }
                     None => span.dim { "never fired" },
                 }
             }
@@ -84,8 +84,11 @@ async fn row(
 }
 
 /// A chain that is not active fires by hand alone.
-fn next_fire(status: ChainStatus, upcoming: Option<&Upcoming>, now: Millis) -> Markup {
-    match status {
+fn next_fire(row: &ChainRow, upcoming: Option<&Upcoming>, now: Millis) -> Markup {
+    match row.status {
+        ChainStatus::Active if row.definition.get("trigger").is_none_or(Value::is_null) => {
+            html! { "by hand" }
+        }
         ChainStatus::Active => hours::next(upcoming, now),
         ChainStatus::Paused => html! { span.dim { "paused" } },
         ChainStatus::Disabled => html! { span.dim { "disabled" } },
@@ -147,7 +150,7 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
         dl.facts {
             div { dt { "State" } dd { (state(row.status)) } dd.more { (file_note(shown.file)) } }
             div { dt { "Trigger" } dd.small { (trigger(&row.definition)) } }
-            div { dt { "Next fire" } dd { (next_fire(row.status, ticks.get(&row.name), now)) } }
+            div { dt { "Next fire" } dd { (next_fire(row, ticks.get(&row.name), now)) } }
             div { dt { "Version" } dd { (row.version) } dd.more { span.mono { (row.sha256.get(..12).unwrap_or_default()) } } }
             div { dt { "Defined by" } dd { (row.defined_by.as_deref().map(line).unwrap_or_default()) } dd.more { span { (when(row.updated_at, now)) } } }
             div { dt { "Runs" } dd { (shown.runs.len()) } dd.more { span { (shown.runs.iter().filter(|run| run.status == RunStatus::Completed).count()) " completed" } } }
@@ -188,6 +191,9 @@ fn buttons(view: &View, shown: &ListedChain) -> Markup {
             return html! { code.cmd.inline { "escrow chain enable " (line(&shown.row.name)) } };
         }
     };
+    if !view.may(&format!("/api/chains/{{name}}/{action}")) {
+        return html! {};
+    }
     html! { form method="post" action={ "/api/chains/" (name) "/" (action) } { (csrf(view)) button.btn { (word) } } }
 }
 
@@ -256,7 +262,7 @@ fn planned(steps: &[PlannedStep]) -> Markup {
 }
 
 fn fire_form(view: &View, shown: &ListedChain) -> Markup {
-    if shown.row.status == ChainStatus::Disabled {
+    if shown.row.status == ChainStatus::Disabled || !view.may("/api/chains/{name}/fire") {
         return html! {};
     }
     html! {
@@ -284,7 +290,7 @@ fn table(runs: &[(chains::ChainRunRow, Run)], now: Millis) -> Markup {
                         @for (row, run) in runs {
                             tr data-row="" data-run=(row.id) data-failure=[(run.status() == RunStatus::Failed).then_some("")] {
                                 td data-live={ "st-" (row.id) } { a.plain href={ "/runs/" (row.id) } { (Mark::of_run(run.status(), true).shown()) } }
-                                td data-live={ "steps-" (row.id) } { (Strip::of(run).shown()) }
+                                td data-live={ "steps-" (row.id) } { (Strip::of(run).shown(false)) }
                                 td.small { code { (clipped(row.trigger_event.get("name").and_then(Value::as_str).unwrap_or_default(), 60)) } @if let Some(title) = run.title() { " " (line(title)) } }
                                 td.small.sub { (ticked(&line(run.reason().map_or("", |reason| reason.summary.as_str())))) }
                                 td.num.small.dim { (when(row.created_at, now)) }

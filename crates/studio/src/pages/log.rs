@@ -64,6 +64,7 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
         lines: text.lines(),
         seen: text.whole_lines(),
         is_running,
+        is_answered: !chosen.is_running(),
         is_cut: text.is_cut(),
     };
     if view.has("raw") {
@@ -100,6 +101,8 @@ struct Log<'t> {
     /// Lines of each stream that have ended.
     seen: [usize; 2],
     is_running: bool,
+    /// `escrow logs` prints what an attempt printed once it is answered.
+    is_answered: bool,
     is_cut: bool,
 }
 
@@ -119,7 +122,7 @@ impl Log<'_> {
             self.lines[from..self.lines.len().min(from + PART)].to_vec()
         };
         Ok(html! {
-            div data-running=[self.is_running.then_some("")] data-total=(self.lines.len()) { (list(self.place, self.attempt, &self.address(), &shown)) }
+            div data-running=[self.is_running.then_some("")] data-total=(self.lines.len()) { (list(self.place, self.attempt, &self.address(), &shown, None)) }
         })
     }
 
@@ -145,7 +148,8 @@ impl Log<'_> {
                     "attempt " (self.attempt) ", " span data-log-total="" { (words::count(self.lines.len(), "line")) }
                     @if self.is_running { " so far" }
                     @if let Some(found) = &found { ", " (found.len()) " found" }
-                    ". In a shell: " code { "escrow logs " (self.run) " " (line(self.place)) @if self.is_running { " --follow" } }
+                    @if self.is_answered || self.is_running { ". In a shell: " code { "escrow logs " (self.run) " " (line(self.place)) @if self.is_running { " --follow" } } }
+                    @else { ", then it was interrupted" }
                 }
             } }
             div.log.whole data-log=(self.address()) data-first=[whole.then_some(first)] data-total=(self.lines.len()) data-part=(PART) data-follow=[(self.is_running && whole && page == pages).then_some("")] data-out=(self.seen[0]) data-err=(self.seen[1]) {
@@ -164,7 +168,7 @@ impl Log<'_> {
                 }
                 @if self.is_cut { p.pad.small.dim { "Only the last 32 MB of each stream are shown. " code { "escrow logs " (self.run) " " (line(self.place)) } " prints all." } }
                 @if shown.is_empty() { p.pad.small.dim { @if whole { "Nothing was printed." } @else { "No line contains it." } } }
-                (list(self.place, self.attempt, &self.address(), shown))
+                (list(self.place, self.attempt, &self.address(), shown, view.get("line")))
             }
         })
     }

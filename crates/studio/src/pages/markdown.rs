@@ -31,8 +31,8 @@ pub(super) fn rendered(text: &str) -> Markup {
 fn element(block: &Block<'_>) -> Markup {
     match block {
         // The page has its own headings, so those of a text begin below them.
-        Block::Heading(1 | 2, text) => html! { h4 { (inline(text)) } },
-        Block::Heading(_, text) => html! { h5 { (inline(text)) } },
+        Block::Heading(1 | 2, text) => html! { h3 { (inline(text)) } },
+        Block::Heading(_, text) => html! { h4 { (inline(text)) } },
         Block::Item(text) => html! { p.li { (inline(text)) } },
         Block::Quote(text) => html! { blockquote { p { (inline(text)) } } },
         Block::Code(lines) => html! { pre { @for line in lines { (words::visible(line)) "\n" } } },
@@ -109,7 +109,7 @@ mod tests {
         let text = "# Head\n\nOne `a<b` and **two**\nlines\n\n- item <img src=x>\n> quote\n```js\n<script>\n```\n[x](javascript:alert(1))";
         let page = rendered(text).into_string();
         for part in [
-            "<h4>Head</h4>",
+            "<h3>Head</h3>",
             "<code>a&lt;b</code>",
             "<strong>two</strong>",
             "item &lt;img src=x&gt;",

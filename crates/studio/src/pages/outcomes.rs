@@ -101,7 +101,7 @@ fn trend(kind: &str, newest_first: &[&OutcomeRow]) -> Markup {
             th scope="row" { a.plain href=(address("/outcomes", &query)) { code { (line(kind)) } } p.small.dim { (words::count(newest_first.len(), "outcome")) } }
             td {
                 @if judged.is_empty() { span.dim { "no verdicts" } }
-                @else { span.big { (100 * passed / judged.len()) " %" } p.small.dim { (passed) " of " (judged.len()) " passed" } }
+                @else { span.big { ((200 * passed + judged.len()) / (2 * judged.len())) " %" } p.small.dim { (passed) " of " (judged.len()) " passed" } }
             }
             td.spark {
                 svg viewBox="0 0 500 34" preserveAspectRatio="none" role="img" aria-label=(label) {

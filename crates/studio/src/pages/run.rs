@@ -23,12 +23,12 @@ use escrow_app::messages::{WaitRow, waits_of};
 use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
 use escrow_app::runs::{CheckReport, Hash, Run, RunRow, entries, is_driven, rebuilt};
 use escrow_app::{Error, now_ms};
-use escrow_model::{Criticality, Entry, Millis, RunStatus, WaitKind};
+use escrow_model::{CheckStatus, Criticality, Entry, Millis, RunStatus, WaitKind};
 use maud::{Markup, html};
 
 use super::{ask, card};
 use crate::answer::PageError;
-use crate::layout::{Frame, Mark, Nav, anchor, duration, line, whole};
+use crate::layout::{Frame, Mark, Nav, anchor, duration, lasting, line, whole};
 use crate::view::View;
 
 /// Outcomes that are shown as cards.
@@ -108,14 +108,35 @@ impl Shown {
     }
 
     fn elapsed_ms(&self) -> u64 {
-        let end = self.run.ended_at().unwrap_or(self.now);
-        end.saturating_sub(self.run.started_at())
+        self.until().saturating_sub(self.run.started_at())
+    }
+
+    /// It should be running, and its process is gone.
+    fn is_interrupted(&self) -> bool {
+        self.mark == Mark::INTERRUPTED
+    }
+
+    /// The end of the run, or how far it has come. Of an interrupted run nothing is known behind its last entry.
+    fn until(&self) -> Millis {
+        let last = self.entries.last().map(|entry| entry.at).filter(|_| self.is_interrupted());
+        self.run.ended_at().or(last).unwrap_or(self.now)
     }
 
     /// How a check stands, in shape, colour and word.
     fn mark_of(&self, check: &CheckReport<'_>) -> Mark {
         let spec = self.run.plan_of().check(check.index);
+        if check.status == CheckStatus::Running && self.is_interrupted() {
+            return Mark::CUT_OFF;
+        }
         Mark::of_check(check.status, spec.continue_on_failure && spec.criticality == Criticality::Info)
+    }
+
+    /// How many items a check has; of one without items, how often it ran.
+    fn repeated(&self, check: &CheckReport<'_>) -> usize {
+        if check.has_items {
+            return self.run.item_reports(check.index).count();
+        }
+        usize::try_from(check.runs).unwrap_or(usize::MAX)
     }
 
     /// The time of an entry since the run began.
@@ -134,7 +155,7 @@ pub(crate) async fn page(view: View) -> Result<Response, PageError> {
     };
     let content = content(&view, &shown);
     if view.has("export") {
-        let mut response = whole(&title, &content).into_response();
+        let mut response = whole(&title, &content, shown.now).into_response();
         let name = format!("attachment; filename=\"{}.html\"", shown.row.id);
         if let Ok(value) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(CONTENT_DISPOSITION, value);
@@ -196,18 +217,18 @@ fn side(shown: &Shown) -> Markup {
                     li class=[is_ghost.then_some("ghost")] {
                         a href={ "#" (anchor("check", check.name)) } data-live={ "side-" (anchor("", check.name)) } {
                             (mark.icon())
-                            span.cut { span.mono { (line(check.name)) } span.vh { " " (mark.word) } " " @if check.runs > 1 { span.x { "×" (check.runs) } } }
-                            span.n { @if is_ghost || mark.word == "waiting" || mark.word == "running" { (mark.word) } @else { (checks::took(&check).map(duration).unwrap_or_default()) } }
+                            span.cut { span.mono { (line(check.name)) } span.vh { " " (mark.word) } " " @if shown.repeated(&check) > 1 { span.x { "×" (shown.repeated(&check)) } } }
+                            span.n { @if is_ghost || matches!(mark.word, "waiting" | "running" | "interrupted") { (mark.word) } @else { (checks::took(&check).map(duration).unwrap_or_default()) } }
                         }
                     }
                 }
             }
             h2.toc-h { "On this page" }
             ul.toc {
-                @if shown.account.is_some() { li { a href="#why" { span { "Why" } span.n {} } } }
+                @if shown.account.is_some() || shown.is_interrupted() { li { a href="#why" { span { "Why" } span.n {} } } }
                 @if !shown.run.plan_of().artifacts.expected.is_empty() { li { a href="#artifacts" { span { "Expected artifacts" } span.n {} } } }
                 li { a href="#graph" { span { "Graph" } span.n { (shown.run.plan_of().checks.len()) } } }
-                li { a href="#timeline" { span { "Timeline" } span.n { (duration(shown.elapsed_ms())) } } }
+                li { a href="#timeline" { span { "Timeline" } span.n data-live="toc-timeline" { @if shown.run.ended_at().is_some() || shown.is_interrupted() { (duration(shown.elapsed_ms())) } @else { (lasting(shown.run.started_at(), shown.now)) } } } }
                 @if !shown.outcomes.is_empty() { li { a href="#outcomes" { span { "Outcomes" } span.n { (shown.outcomes.len()) } } } }
                 @if !shown.effects.is_empty() { li { a href="#effects" { span { "Effects" } span.n { (shown.effects.len()) } } } }
                 @for check in agents(shown) { li { a href={ "#" (anchor("check", check.name)) } { span { "Agent " code { (line(check.name)) } } span.n {} } } }

@@ -55,12 +55,13 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     };
     let now = now_ms();
     let invocations = groups.iter().filter(|group| group.invocation.is_some()).count();
-    let running = rows.iter().filter(|row| row.status == RunStatus::Running).count();
+    let (running, interrupted): (Vec<bool>, Vec<bool>) = known.driven.values().partition(|driven| **driven);
+    let (running, interrupted) = (running.len(), interrupted.len());
     let content = html! {
         div.head {
             div.grow {
                 h1 { "Runs" }
-                p { (words::count(rows.len(), "run")) @if is_cut { " and older ones" } ", " (words::count(invocations, "invocation")) ", " (running) " running. In a shell: " code { (shell(&view, limit)) } }
+                p { (words::count(rows.len(), "run")) @if is_cut { " and older ones" } ", " (words::count(invocations, "invocation")) ", " (running) " running" @if interrupted > 0 { ", " (interrupted) " interrupted" } ". " @if is_searched(&view) { "The command line has no search; all of them: " } @else { "In a shell: " } code { (shell(&view, limit)) } }
             }
             div.btns {
                 span.seg {
@@ -95,6 +96,11 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     Ok(frame.page(&view, Nav::Runs, "Runs", &content))
 }
 
+/// Whether words or codes are looked for.
+fn is_searched(view: &View) -> bool {
+    view.get("q").is_some() || view.get("reason").is_some()
+}
+
 /// The same question to the command line, which has no search.
 fn shell(view: &View, limit: usize) -> String {
     let mut command = "escrow runs --all".to_owned();
@@ -113,7 +119,7 @@ async fn found(view: &View, queries: &dyn Queries, limit: usize) -> Result<(Vec<
         None => None,
     };
     // Words and codes are looked for here, so that many more are read than are shown.
-    let is_searched = view.get("q").is_some() || view.get("reason").is_some();
+    let is_searched = is_searched(view);
     let filter = RunFilter {
         status: view.get("status").map(parse_status).transpose()?,
         playbook: view.get("playbook").map(str::to_owned),
@@ -268,7 +274,7 @@ fn run_row(row: &RunRow, is_below: bool, known: &Known, now: Millis) -> Markup {
                 (ticked(&summary))
                 @if !row.warnings.is_empty() { " " span.warn { (words::count(row.warnings.len(), "warning")) } }
             }
-            td.c-ck data-live={ "ck-" (row.id) } { @if let Some(strip) = known.strips.get(&row.id) { (strip.shown()) } }
+            td.c-ck data-live={ "ck-" (row.id) } { @if let Some(strip) = known.strips.get(&row.id) { (strip.shown(mark == Mark::INTERRUPTED)) } }
             td.c-ar data-live={ "ar-" (row.id) } { (delivery(row.artifacts_status)) }
             td.num.c-du data-live={ "du-" (row.id) } { (took) }
             td.num.c-wh.dim { (when(row.started_at, now)) }

@@ -175,7 +175,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                         attention = CASE
                             WHEN depth > 0 OR ?9 THEN NULL
                             WHEN ?2 IN ('failed', 'timed_out', 'aborted') THEN ?2
-                            WHEN ?2 = 'completed' AND artifacts_status = 'warning' THEN 'warning' END
+                            WHEN ?2 = 'completed' AND (artifacts_status = 'warning' OR ?10) THEN 'warning' END
                  WHERE id = ?1",
             )?
             .execute((
@@ -189,6 +189,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 change.reason.and_then(|reason| reason.evidence.first()).map(subject),
                 // An override means that a person has seen the run.
                 matches!(applied.event, Event::RunOverridden { .. }),
+                change.reason.is_some_and(|reason| reason.code == ReasonCode::CompletedWithWarnings),
             ))?;
         if let Some(
             ReasonCode::CompletedOk | ReasonCode::CompletedWithWarnings | ReasonCode::CompletedWithSkips,

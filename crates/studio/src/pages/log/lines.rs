@@ -88,8 +88,14 @@ pub(crate) fn find(lines: &[Line<'_>], wanted: &str) -> Option<usize> {
     lines.iter().position(|line| name(line) == wanted)
 }
 
-/// Lines with permalinks. `address` is that of the log, with the attempt.
-pub(crate) fn list(check: &str, attempt: u32, address: &str, lines: &[Line<'_>]) -> Markup {
+/// Lines with permalinks. `address` is that of the log, with the attempt; the line that it asks for is marked.
+pub(crate) fn list(
+    check: &str,
+    attempt: u32,
+    address: &str,
+    lines: &[Line<'_>],
+    asked: Option<&str>,
+) -> Markup {
     let prefix = anchor("", check);
     let prefix = prefix.trim_start_matches('-');
     html! {
@@ -97,9 +103,18 @@ pub(crate) fn list(check: &str, attempt: u32, address: &str, lines: &[Line<'_>])
             @for line in lines {
                 @let name = name(line);
                 @let id = format!("{prefix}-{attempt}-{name}");
-                li id=(id) class=[is_alarming(line.text).then_some("e")] { a href={ (address) "&line=" (name) "#" (id) } aria-label={ "Line " (name) } { (line.number) } span.s { (line.stream) } span { (words::visible(line.text)) } }
+                li id=(id) class=[class(line, asked == Some(name.as_str()))] { a href={ (address) "&line=" (name) "#" (id) } aria-label={ "Line " (name) } { (line.number) } span.s { (line.stream) } span { (words::visible(line.text)) } }
             }
         }
+    }
+}
+
+fn class(line: &Line<'_>, is_asked: bool) -> Option<&'static str> {
+    match (is_alarming(line.text), is_asked) {
+        (true, true) => Some("e at"),
+        (true, false) => Some("e"),
+        (false, true) => Some("at"),
+        (false, false) => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Every check with its issues, its items, its output and its log.
 
+use std::collections::BTreeSet;
+
 use escrow_app::harnesses::LifecycleReceipt;
 use escrow_app::logs::{Printed, printed, running};
 use escrow_app::runs::CheckReport;
@@ -70,7 +72,7 @@ fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: boo
                 (mark.icon())
                 span.nm.cut title=(line(check.name)) { (line(check.name)) }
                 span.say.cut { span.vh { (mark.word) ": " } (said(shown, check, mark)) }
-                span.r { span { (check.criticality.as_str()) } @if check.runs > 1 { span { (check.runs) " attempts" } } @if let Some(ms) = took(check) { span { (duration(ms)) } } }
+                span.r { span { (check.criticality.as_str()) } @if check.runs > 1 { span { (words::count(usize::try_from(check.runs).unwrap_or(usize::MAX), "attempt")) } } @if let Some(ms) = took(check) { span { (duration(ms)) } } }
             }
             @if is_full { div.in { (inside(shown, check, all)) } }
         }
@@ -92,8 +94,14 @@ fn said(shown: &Shown, check: &CheckReport<'_>, mark: Mark) -> Markup {
     }
     if check.has_items {
         let items: Vec<CheckStatus> = shown.run.item_reports(check.index).map(|item| item.status).collect();
-        let failed = items.iter().filter(|status| **status == CheckStatus::Failed).count();
-        return html! { (words::count(items.len(), "item")) @if failed > 0 { ", " (failed) " failed" } };
+        let others = CheckStatus::ALL.into_iter().filter(|status| *status != CheckStatus::Succeeded);
+        return html! {
+            (words::count(items.len(), "item"))
+            @for status in others {
+                @let number = items.iter().filter(|one| **one == status).count();
+                @if number > 0 { ", " (number) " " (status.as_str()) }
+            }
+        };
     }
     if let Some(run) = nested(check) {
         return html! { "ran as " span.mono { (line(run)) } };
@@ -116,7 +124,7 @@ fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup
             @if let Some(nested) = nested(check) { span.sep { " · " } "run " a.id href={ "/runs/" (line(nested)) } { (line(nested)) } }
         }
         @for issue in check.issues.iter().take(10) { p.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
-        @if check.has_items { (items(shown, check)) }
+        @if check.has_items { (items(shown, check, all)) }
         @if let Some(record) = check.record.and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
         (output::section(shown, check))
         @if let Some(last) = of_check.pop() { (tail(shown, last, &of_check)) }
@@ -136,7 +144,9 @@ fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> age
     agent::Told { transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
 }
 
-fn items(shown: &Shown, check: &CheckReport<'_>) -> Markup {
+fn items(shown: &Shown, check: &CheckReport<'_>, printed: &[Printed<'_>]) -> Markup {
+    let logged: BTreeSet<String> =
+        printed.iter().filter(|one| one.of.check == check.name).map(|one| one.of.to_string()).collect();
     let mut all: Vec<_> = shown.run.item_reports(check.index).collect();
     all.sort_by_key(|item| order(item.status));
     html! {
@@ -144,14 +154,14 @@ fn items(shown: &Shown, check: &CheckReport<'_>) -> Markup {
             caption.vh { "Items of " (line(check.name)) }
             tbody {
                 @for item in all.iter().take(ITEMS_MAX) {
-                    @let mark = Mark::of_check(item.status, false);
+                    @let mark = if item.status == CheckStatus::Running && shown.is_interrupted() { Mark::CUT_OFF } else { Mark::of_check(item.status, false) };
                     @let place = format!("{}{}", check.name, item.scope);
                     tr {
                         td { (icon_small(mark.icon, mark.tone)) }
                         td.mono { (item.scope) }
                         td.mono { @if let Some(value) = item.value { (clipped(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), 80)) } }
                         td { (mark.word) @if let Some(issue) = item.issues.first() { ": " (ticked(&line(&issue.message))) } @if let Some(reason) = item.skip_reason { " " span.code { (reason.as_str()) } } @if item.runs > 1 { " at attempt " (item.runs) } }
-                        td.num { a href=(log::address(shown.row.id.as_str(), &place)) { "log" } }
+                        td.num { @if logged.contains(&place) { a href=(log::address(shown.row.id.as_str(), &place)) { "log" } } }
                     }
                 }
             }
@@ -186,7 +196,7 @@ fn tail(shown: &Shown, last: &Printed<'_>, earlier: &[&Printed<'_>]) -> Markup {
                 a href=(address) { "all" }
                 a href={ (of_attempt) "&raw=1" } { "raw" }
             }
-            (log::list(&place, last.attempt, &of_attempt, &lines[first..]))
+            (log::list(&place, last.attempt, &of_attempt, &lines[first..], None))
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use escrow_app::runs::CheckReport;
+use escrow_app::runs::{CheckReport, ItemReport};
 use escrow_app::timeline::{Timeline, What};
 use escrow_app::words;
 use escrow_model::{Check, CheckIndex, CheckStatus, SkipReason};
@@ -167,8 +167,14 @@ fn drawn_groups(
 fn node(shown: &Shown, check: &CheckReport<'_>, column: usize) -> Node {
     let mark = shown.mark_of(check);
     let items = if check.has_items { shown.run.item_reports(check.index).count() } else { 0 };
+    let is_done = |item: &ItemReport<'_>| item.status == CheckStatus::Succeeded;
+    let succeeded =
+        if check.has_items { shown.run.item_reports(check.index).filter(is_done).count() } else { 0 };
     let said = match check.skip_reason {
         Some(reason) if is_ghost(check) => reason.as_str().to_owned(),
+        Some(_) | None if succeeded < items && check.status == CheckStatus::Succeeded => {
+            format!("{succeeded} of {items} succeeded")
+        }
         Some(_) | None => {
             let times =
                 if check.runs > 1 && items == 0 { format!(" · ×{}", check.runs) } else { String::new() };

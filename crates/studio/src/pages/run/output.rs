@@ -40,7 +40,7 @@ fn rendered(renderer: &str, output: &Value) -> Markup {
         ("markdown", Value::String(text)) => markdown::rendered(&clipped(text)),
         ("plain", output) => plain(&pretty(output)),
         ("code-review", _) => match findings(output) {
-            Some(blocks) => html! { div.card { (card::blocks(&blocks)) } },
+            Some(blocks) => html! { div.card { h3.vh { "Review" } (card::blocks(&blocks)) } },
             None => plain(&pretty(output)),
         },
         (kind, output) => match card::of_kind(kind, output) {

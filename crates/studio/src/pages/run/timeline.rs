@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use escrow_app::timeline::{Timeline, What};
+use escrow_app::words;
 use escrow_model::{Ending, Millis, ScopedCheck, Verdict, WaitKind};
 use maud::{Markup, html};
 
 use super::Shown;
-use crate::layout::{anchor, clipped, duration, line};
+use crate::layout::{anchor, clipped, duration, lasting, line};
 
 /// Rows that are drawn. Items of a fan-out share the row of their check.
 const ROWS_MAX: usize = 200;
@@ -51,8 +52,8 @@ pub(super) fn section(shown: &Shown) -> Markup {
     let end = match shown.run.ended_at() {
         Some(_) if work_end.is_some() => work_end.unwrap_or(start),
         Some(end) => end,
-        None if has_open_bar => shown.now,
-        None => work_end.unwrap_or(shown.now),
+        None if has_open_bar => shown.until(),
+        None => work_end.unwrap_or(shown.until()),
     };
     let scale = Scale {
         start,
@@ -128,11 +129,16 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                     row.said = line(&issue.message);
                 }
             }
-            What::WaitStarted { of, kind, id, .. } if kind != WaitKind::Nested => {
+            What::WaitStarted { of, kind, id, .. } => {
                 let row = rows.entry(of.check.to_owned()).or_default();
                 waits.insert(id.to_owned(), (of.check.to_owned(), row.gaps.len()));
                 row.gaps.push(Gap { from: item.at, to: None, is_person: true });
-                row.said = "waits for a person".to_owned();
+                row.said = match kind {
+                    WaitKind::Nested => "its run waits for a person".to_owned(),
+                    WaitKind::Approval | WaitKind::Input | WaitKind::UnknownEffect => {
+                        "waits for a person".to_owned()
+                    }
+                };
             }
             What::WaitResolved { id, how } => {
                 if let Some((check, place)) = waits.remove(&id)
@@ -147,7 +153,23 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
             _ => {}
         }
     }
+    if shown.is_interrupted() {
+        for row in rows.values_mut() {
+            if let Some(bar) = row.bars.iter_mut().find(|bar| bar.to.is_none()) {
+                bar.tone = "unk";
+                row.said = "interrupted".to_owned();
+            }
+        }
+    }
     rows
+}
+
+impl Row {
+    /// Where an attempt without an answer is drawn to: it does nothing while a nested run waits for a person.
+    fn reach(&self, bar: &Bar, shown: &Shown) -> Millis {
+        let waits = self.gaps.iter().find(|gap| gap.is_person && gap.to.is_none() && gap.from >= bar.from);
+        bar.to.or(waits.map(|gap| gap.from)).unwrap_or_else(|| shown.until())
+    }
 }
 
 /// A check that did not run, with the reason.
@@ -192,11 +214,20 @@ impl Scale {
         (0..=6).map(|number| number * self.step()).take_while(|mark| *mark <= self.span).collect()
     }
 
+    /// In a unit that tells each mark from the next.
+    fn label(&self, mark: u64) -> String {
+        match mark {
+            0 => "0s".to_owned(),
+            _ if self.step() < 100 => format!("{mark}ms"),
+            _ => duration(mark),
+        }
+    }
+
     fn axis(&self) -> Markup {
         html! {
             svg.t aria-hidden="true" height="16" {
                 @for mark in self.marks() {
-                    text.axis x={ (percent(self.x(self.start + mark))) } dx=(if mark == 0 { "2" } else { "0" }) y="15" text-anchor=[(mark > 0).then_some("middle")] { (if mark == 0 { "0s".to_owned() } else { duration(mark) }) }
+                    text.axis x={ (percent(self.x(self.start + mark))) } dx=(if mark == 0 { "2" } else { "0" }) y="15" text-anchor=[(mark > 0).then_some("middle")] { (self.label(mark)) }
                 }
             }
         }
@@ -211,12 +242,15 @@ fn drawn(shown: &Shown, name: &str, row: &Row, scale: &Scale) -> Markup {
     let index = shown.run.plan_of().find(name);
     let mark = index.map(|index| shown.mark_of(&shown.run.check_report(index)));
     let first = row.bars.iter().map(|bar| bar.from).min();
-    let last = row.bars.iter().map(|bar| bar.to.unwrap_or(shown.now)).max();
+    let last = row.bars.iter().map(|bar| row.reach(bar, shown)).max();
     let took = first.zip(last).map(|(first, last)| last.saturating_sub(first));
+    // Of several attempts, the figure says from the first to the last.
+    let is_open =
+        mark.is_some_and(|mark| mark.word == "running") && row.bars.iter().any(|bar| bar.to.is_none());
     let ends = row
         .bars
         .iter()
-        .map(|bar| scale.x(bar.to.unwrap_or(shown.now)))
+        .map(|bar| scale.x(row.reach(bar, shown)))
         .chain(row.gaps.iter().map(|gap| gap.to.map_or(96.0, |at| scale.x(at))));
     let edge = ends.fold(0.0, f64::max);
     let said = if row.items > 1 { format!("{} items", row.items) } else { row.said.clone() };
@@ -231,15 +265,18 @@ fn drawn(shown: &Shown, name: &str, row: &Row, scale: &Scale) -> Markup {
                     }
                     @for bar in &row.bars {
                         @let from = scale.x(bar.from);
-                        @let width = (scale.x(bar.to.unwrap_or(shown.now)) - from).max(0.35);
+                        @let width = (scale.x(row.reach(bar, shown)) - from).max(0.35);
                         rect class={ "b " (bar.tone) } x=(percent(from)) y="5" width=(percent(width)) height="12" rx="2.5" {}
                         @if row.bars.len() > 1 && row.items == 0 && width > 2.0 { text class={ "t-in " (bar.tone) } x=(percent(from)) dx="6" y="14.5" { (bar.number) } }
                     }
                     @if !said.is_empty() && edge < 70.0 { text.t-out x=(percent(edge)) dx="7" y="14.5" { (clipped(&said, 48)) } }
                 }
-                span.vh { (row.bars.len()) " attempts" @if !said.is_empty() { ", " (clipped(&said, 200)) } }
+                span.vh { (words::count(row.bars.len(), "attempt")) @if !said.is_empty() { ", " (clipped(&said, 200)) } }
             }
-            td.num.small.dim { @if row.bars.len() > 1 && row.items == 0 { "×" (row.bars.len()) " " } (took.map(duration).unwrap_or_default()) }
+            td.num.small.dim {
+                @if row.bars.len() > 1 && row.items == 0 { span.x { "×" (row.bars.len()) } " " }
+                @match first.filter(|_| is_open) { Some(first) => (lasting(first, shown.now)), None => (took.map(duration).unwrap_or_default()) }
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The head of a run: status, code, one sentence, what would have to differ.
 
 use escrow_app::explain::{Account, Construct, Differ};
-use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, Warning, rfc3339};
+use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, Warning};
 use maud::{Markup, html};
 
 use super::Shown;
-use crate::layout::{Mark, anchor, code, duration, icon, icon_small, line, ticked, when};
+use crate::layout::{anchor, clock_when, code, duration, icon, icon_small, lasting, line, ticked};
 use crate::pages::csrf;
 use crate::view::View;
 
@@ -21,10 +21,11 @@ pub(super) fn header(view: &View, shown: &Shown) -> Markup {
             div {
                 p.verdict-line {
                     span class={ "st " (mark.tone) } { (mark.word) }
-                    @if let Some(reason) = reason { a.code href=(if shown.account.is_some() { "#why" } else { "#journal" }) { (reason.code.as_str()) } }
+                    @if let Some(reason) = reason { a.code href=(if shown.account.is_some() || shown.is_interrupted() { "#why" } else { "#journal" }) { (reason.code.as_str()) } }
                     @match run.ended_at() {
-                        Some(end) => { span { "after " (duration(shown.elapsed_ms())) } span { "ended " (clock(end)) ", " (when(end, shown.now)) } }
-                        None => { span { "for " (duration(shown.elapsed_ms())) } span { "started " (clock(run.started_at())) } }
+                        Some(end) => { span { "after " (duration(shown.elapsed_ms())) } span { "ended " (clock_when(end, shown.now)) } }
+                        None if shown.is_interrupted() => { span { "after " (duration(shown.elapsed_ms())) } span { "last entry " (clock_when(shown.until(), shown.now)) } }
+                        None => { span { "for " (lasting(run.started_at(), shown.now)) } span { "started " (clock_when(run.started_at(), shown.now)) } }
                     }
                     @if let Some(title) = run.title() { span { (line(title)) } }
                 }
@@ -37,13 +38,8 @@ pub(super) fn header(view: &View, shown: &Shown) -> Markup {
     }
 }
 
-fn clock(at: u64) -> Markup {
-    let exact = rfc3339(at);
-    html! { time datetime=(exact) title={ (exact.replace('T', " ").get(..19).unwrap_or_default()) " UTC" } { (exact.get(11..19).unwrap_or_default()) } }
-}
-
 fn sentence(shown: &Shown) -> Markup {
-    if shown.mark == Mark::INTERRUPTED {
+    if shown.is_interrupted() {
         return html! { "The process that drove this run is gone" };
     }
     let wait = shown.waits.iter().find(|wait| wait.kind != WaitKind::Nested);
@@ -156,19 +152,18 @@ fn besides(shown: &Shown) -> Markup {
 
 fn buttons(view: &View, shown: &Shown) -> Markup {
     let id = &shown.row.id;
-    let status = shown.row.status;
-    let can_retry =
-        matches!(status, RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled);
+    // What cannot succeed is not offered.
+    let can_retry = shown.run.can_retry().is_ok() && shown.row.depth == 0;
     html! {
         div.btns {
             a.btn href={ "/runs/" (id) "?export=1" } { "Export" }
-            @if can_retry && shown.row.depth == 0 {
+            @if can_retry && view.may("/api/runs/{id}/retry") {
                 form method="post" action={ "/api/runs/" (id) "/retry" } { (csrf(view)) button.btn.primary { (icon("again", "")) "Run what failed again" } }
             }
-            @if shown.mark == Mark::INTERRUPTED {
+            @if shown.is_interrupted() && view.may("/api/runs/{id}/resume") {
                 form method="post" action={ "/api/runs/" (id) "/resume" } { (csrf(view)) button.btn.primary { (icon("again", "")) "Resume" } }
             }
-            @if !status.is_terminal() {
+            @if !shown.row.status.is_terminal() && view.may("/api/runs/{id}/cancel") {
                 form method="post" action={ "/api/runs/" (id) "/cancel" } { (csrf(view)) button.btn { "Cancel run" } }
             }
         }

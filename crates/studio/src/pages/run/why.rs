@@ -2,6 +2,7 @@
 
 use escrow_app::explain::{Evaluation, Part};
 use escrow_app::words;
+use escrow_model::{CheckStatus, Criticality};
 use maud::{Markup, html};
 
 use super::Shown;
@@ -17,7 +18,7 @@ const VALUES_MAX: usize = 12;
 const LABEL_LENGTH_MAX: usize = 44;
 
 pub(super) fn section(shown: &Shown) -> Markup {
-    let Some(account) = &shown.account else { return html! {} };
+    let Some(account) = &shown.account else { return interrupted(shown) };
     let subject = account
         .subject
         .as_ref()
@@ -64,8 +65,35 @@ pub(super) fn section(shown: &Shown) -> Markup {
     }
 }
 
+/// What is known of a run whose process went away: how far its journal reaches, and what was under way.
+fn interrupted(shown: &Shown) -> Markup {
+    if !shown.is_interrupted() {
+        return html! {};
+    }
+    let cut_off = shown.run.check_reports().filter(|check| check.status == CheckStatus::Running);
+    html! {
+        section.sect id="why" aria-labelledby="h-why" {
+            div.sect-h {
+                h2 id="h-why" { "Why it is interrupted" }
+                p { "the journal ends at entry " a href={ "#e" (shown.entries.len()) } { (shown.entries.len()) } }
+                span.grow {}
+                span.meta { code { "escrow resume " (shown.row.id) } }
+            }
+            div.box {
+                p.pad { b { "The process that drove this run is gone, and the run has not ended." } }
+                @for check in cut_off {
+                    p.pad.small {
+                        (Mark::CUT_OFF.icon()) " " a href={ "#" (anchor("check", check.name)) } { code { (line(check.name)) } } " was under way"
+                        @if check.criticality == Criticality::External { ": it may or may not have taken effect" }
+                    }
+                }
+                p.differ { (icon("arrow", "dim")) span { "When it is resumed, what is confirmed is not repeated; what was under way is done again, and of an external check you are asked." } }
+            }
+        }
+    }
+}
+
 fn path_mark(status: &str) -> Mark {
-    use escrow_model::CheckStatus;
     let known = CheckStatus::ALL.into_iter().find(|one| one.as_str() == status);
     Mark::of_check(known.unwrap_or(CheckStatus::Pending), false)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_app::runs::{Queries, Run, RunRow, replay};
-use escrow_model::RunId;
+use escrow_model::{CheckStatus, RunId};
 use maud::{Markup, html};
 
 use crate::layout::Mark;
@@ -66,29 +66,33 @@ impl Strip {
         Strip { marks: marks.collect() }
     }
 
-    pub(crate) fn shown(&self) -> Markup {
-        let counts = self.counts();
+    /// In an interrupted run nothing is under way any more.
+    pub(crate) fn shown(&self, is_interrupted: bool) -> Markup {
+        let running = Mark::of_check(CheckStatus::Running, false);
+        let now = |mark: &Mark| if is_interrupted && *mark == running { Mark::CUT_OFF } else { *mark };
+        let marks: Vec<Mark> = self.marks.iter().map(now).collect();
+        let counts = counts(&marks);
         let words: Vec<String> =
             counts.iter().map(|(mark, number)| format!("{number} {}", mark.word)).collect();
         let said = format!("checks: {}", words.join(", "));
         html! {
             span.strip title=(words.join(", ")) {
-                @if self.marks.len() <= ICONS_MAX { @for mark in &self.marks { (mark.icon()) } }
+                @if marks.len() <= ICONS_MAX { @for mark in &marks { (mark.icon()) } }
                 @else { @for (mark, number) in &counts { (mark.icon()) span.n { (number) } } }
             }
             span.vh { (said) }
         }
     }
+}
 
-    /// How many there are of each status, in the order in which they first come.
-    fn counts(&self) -> Vec<(Mark, usize)> {
-        let mut counts: Vec<(Mark, usize)> = Vec::new();
-        for mark in &self.marks {
-            match counts.iter_mut().find(|(known, _)| known == mark) {
-                Some((_, number)) => *number += 1,
-                None => counts.push((*mark, 1)),
-            }
+/// How many there are of each status, in the order in which they first come.
+fn counts(marks: &[Mark]) -> Vec<(Mark, usize)> {
+    let mut counts: Vec<(Mark, usize)> = Vec::new();
+    for mark in marks {
+        match counts.iter_mut().find(|(known, _)| known == mark) {
+            Some((_, number)) => *number += 1,
+            None => counts.push((*mark, 1)),
         }
-        counts
     }
+    counts
 }
