@@ -28,6 +28,8 @@ struct Repository {
     faults: Vec<Fault>,
     /// What the next reads are answered with.
     reads: Vec<Says>,
+    /// How many changes of what is there are refused.
+    refused_patches: u32,
 }
 
 enum Fault {
@@ -44,6 +46,10 @@ impl Repository {
                 return self.reads.remove(0);
             }
             return self.read(got);
+        }
+        if got.method == "PATCH" && self.refused_patches > 0 {
+            self.refused_patches -= 1;
+            return Says::json(422, &json!({ "message": "Validation Failed" }));
         }
         match (!self.faults.is_empty()).then(|| self.faults.remove(0)) {
             Some(Fault::Instead(says)) => says,
@@ -288,6 +294,52 @@ fn an_effect_whose_answer_was_lost_is_found_again_and_not_repeated() {
             );
         }
     }
+}
+
+#[test]
+fn a_success_that_cannot_be_read_is_found_again_also_by_the_next_run() {
+    let half = Says::Answer { status: 201, headers: vec![], body: "{\"id\":".into() };
+    let unreadable = [
+        half.with("Content-Type", "application/json"),
+        Says::json(201, &json!(null)),
+        Says::json(201, &json!({})),
+        Says::status(201),
+    ];
+    for says in unreadable {
+        for (check, count) in CHANGES {
+            // What is removed is read back; the answer to the removal itself tells nothing.
+            if check.contains("labels.remove") {
+                continue;
+            }
+            let world = World::new();
+            world.with(|repository| repository.faults.push(Fault::After(says.clone())));
+            let keyed = format!("{check}\neffect_key: once");
+            let (code, document) = world.call(&keyed);
+            assert_eq!(code, Some(0), "{check} after {says:?}: {document:#}");
+            let (code, document) = world.call(&keyed);
+            assert_eq!(code, Some(0), "{check} after {says:?}: {document:#}");
+            assert_eq!(world.see(count), 1, "{check} after {says:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_before_a_refusal_has_happened() {
+    let findings: Vec<Value> = (1..=60)
+        .map(|line| json!({ "severity": "low", "category": "c", "file": "a.rs", "line": line, "description": "d" }))
+        .collect();
+    let world = World::new();
+    world.desk.write("verdict.json", &verdict(&json!(findings)));
+    // The check run is created; its second batch of annotations is refused for good.
+    world.with(|repository| repository.refused_patches = 5);
+    let playbook = format!("{}    effect_key: once\n", REVIEW.replace("OP", "check.create"));
+    let (code, document) = world.run(&playbook);
+    assert_ne!(code, Some(0), "{document:#}");
+    world.with(|repository| repository.refused_patches = 0);
+    let effects = world.desk.escrow(&["effects", "--output", "json"]).json();
+    assert_ne!(effects["effects"][0]["state"], "confirmed", "{effects:#}");
+    let (_, document) = world.run(&playbook);
+    assert_eq!(world.see(|repository| repository.runs.len()), 1, "{document:#}");
 }
 
 #[test]

@@ -353,6 +353,23 @@ fn what_may_have_happened_is_unknown_and_waits_for_a_person() {
 }
 
 #[test]
+fn a_success_that_was_not_expected_has_happened_and_is_not_repeated() {
+    let retry =
+        "retry_on: [transient, logical]\non_fail: {retry: {max: 2, backoff: {mode: fixed, delay_ms: 1}}}";
+    for status in [200, 202, 206, 304] {
+        let desk = Desk::new();
+        let server = Server::saying(vec![Says::json(status, &json!({ "id": 1 }))]);
+        let check = format!("{POST}\nexpect: [201]\neffect_key: pay-1\n{retry}");
+        for _ in 0..2 {
+            let (code, document) = run(&desk, &server, &check);
+            assert!(matches!(code, Some(1 | 4)), "{status}: {document:#}");
+            assert_ne!(state_of_effect(&desk), "failed", "{status}");
+        }
+        assert_eq!(server.received().len(), 1, "{status}: nobody knows that it did not happen");
+    }
+}
+
+#[test]
 fn what_cannot_have_happened_failed() {
     for status in [400, 404, 409, 422, 425, 429] {
         let desk = Desk::new();
@@ -580,6 +597,10 @@ fn the_idempotency_header_is_the_same_for_every_attempt_of_an_effect() {
     assert_eq!(document["checks"]["call"]["status"], "succeeded", "{document:#}");
     let got = server.received().pop().expect("a request");
     assert!(!got.header("x-once").is_empty() && got.header("idempotency-key").is_empty());
+    let (_, document) = run(&desk, &server, &format!("{POST}\nidempotency_header: ''"));
+    assert_eq!(document["checks"]["call"]["status"], "succeeded", "{document:#}");
+    let got = server.received().pop().expect("a request");
+    assert!(got.headers.keys().all(|name| !name.contains("key")), "{got:?}");
     let (_, document) = run(&desk, &server, "url: SERVER");
     assert_eq!(document["checks"]["call"]["status"], "succeeded", "{document:#}");
     assert_eq!(server.received().pop().expect("a request").header("idempotency-key"), "");

@@ -118,6 +118,8 @@ pub enum KeyKind {
     Word(&'static [&'static str]),
     /// A string that is taken as it is.
     Plain,
+    /// The same, and it may be empty.
+    PlainOrEmpty,
     Bool,
     Number,
     /// A list of string templates, or one.

@@ -359,7 +359,12 @@ const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 fn provider_key_schema(kind: KeyKind) -> Value {
     let text = json!({"type": ["string", "number", "boolean"]});
     match kind {
-        KeyKind::Text | KeyKind::TextOr(_) | KeyKind::OutputOf | KeyKind::Plain | KeyKind::Url => text,
+        KeyKind::Text
+        | KeyKind::TextOr(_)
+        | KeyKind::OutputOf
+        | KeyKind::Plain
+        | KeyKind::PlainOrEmpty
+        | KeyKind::Url => text,
         KeyKind::Tree | KeyKind::Message => json!({}),
         KeyKind::Inputs | KeyKind::MessageMap => json!({"type": ["object", "string", "null"]}),
         KeyKind::Exec | KeyKind::Texts => either([

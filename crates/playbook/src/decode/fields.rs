@@ -55,7 +55,7 @@ impl Decoder<'_> {
             }
             KeyKind::Exec => self.sources.shell(name, node).map(Field::Shell),
             KeyKind::Block => self.sources.block(name, node, Stage::BeforeProvider).map(Field::Block),
-            KeyKind::Word(_) | KeyKind::Plain => {
+            KeyKind::Word(_) | KeyKind::Plain | KeyKind::PlainOrEmpty => {
                 Some(Field::Plain(Value::String(node.scalar_text()?.to_owned())))
             }
             KeyKind::Sandbox => Some(sandbox::field(&sandbox::decode(node))),

@@ -143,9 +143,13 @@ impl ShapeValidator<'_> {
             KeyKind::Tree | KeyKind::Message => {}
             KeyKind::Inputs => self.inputs(entry, "a map of inputs"),
             KeyKind::MessageMap => self.inputs(entry, "a map"),
-            KeyKind::Text | KeyKind::TextOr(_) | KeyKind::OutputOf | KeyKind::Plain | KeyKind::Url => {
-                self.value(entry, &Shape::Text)
-            }
+            KeyKind::PlainOrEmpty if node.string() == Some("") => {}
+            KeyKind::Text
+            | KeyKind::TextOr(_)
+            | KeyKind::OutputOf
+            | KeyKind::Plain
+            | KeyKind::PlainOrEmpty
+            | KeyKind::Url => self.value(entry, &Shape::Text),
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
             KeyKind::Number => {

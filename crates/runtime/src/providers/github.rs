@@ -191,7 +191,7 @@ impl Found {
 async fn perform(request: &Request, attempt: &Attempt) -> Result<Value, ProviderFault> {
     let target = Target::of(request);
     let api = Api::of(request, attempt)?;
-    match target.operation()? {
+    let done = match target.operation()? {
         Operation::Comment => comment::create(&api, &target).await,
         Operation::AddLabels => labels::add(&api, &target).await,
         Operation::RemoveLabels => labels::remove(&api, &target).await,
@@ -203,7 +203,8 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Value, Provider
         Operation::GetPull => read::pull(&api, &target).await,
         Operation::GetFiles => read::files(&api, &target).await.map(Value::Array),
         Operation::GetDiff => read::diff(&api, &target).await,
-    }
+    };
+    done.map_err(|fault| api.in_view_of_changes(fault))
 }
 
 async fn look(request: &Request, attempt: &Attempt) -> Result<Found, ProviderFault> {

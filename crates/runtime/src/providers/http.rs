@@ -38,7 +38,7 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "max_bytes", kind: KeyKind::Size, required: false },
         KeySpec { name: "allow_private", kind: KeyKind::Bool, required: false },
         KeySpec { name: "ca_file", kind: KeyKind::Text, required: false },
-        KeySpec { name: "idempotency_header", kind: KeyKind::Plain, required: false },
+        KeySpec { name: "idempotency_header", kind: KeyKind::PlainOrEmpty, required: false },
     ],
     mutates: Mutates::UnlessKeyIs { key: "method", words: Method::READING, default: "GET" },
     home: Home::Runtime,

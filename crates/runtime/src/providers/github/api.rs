@@ -4,6 +4,7 @@
 //! its fault says when to try again, and the run waits.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use escrow_model::{FaultCode, ProviderFault, Request};
@@ -32,7 +33,25 @@ pub(super) struct Api<'a> {
     reach: Reach,
     token: Option<&'a str>,
     until: Instant,
+    /// A request that changes something was answered with success.
+    has_changed: AtomicBool,
     pub(super) attempt: &'a Attempt,
+}
+
+/// What an answer must have, so that it tells what was made.
+#[derive(Clone, Copy)]
+pub(super) enum Tells {
+    Member(&'static str),
+    List,
+}
+
+impl Tells {
+    fn is_in(self, answer: &Value) -> bool {
+        match self {
+            Tells::Member(name) => answer.get(name).is_some_and(|value| !value.is_null()),
+            Tells::List => answer.is_array(),
+        }
+    }
 }
 
 /// A list that was read page by page.
@@ -63,8 +82,14 @@ impl<'a> Api<'a> {
             reach,
             token,
             until: Instant::now() + Duration::from_millis(request.timeout_ms),
+            has_changed: AtomicBool::new(false),
             attempt,
         })
+    }
+
+    /// A fault, whatever it is, does not undo what was changed before it.
+    pub(super) fn in_view_of_changes(&self, fault: ProviderFault) -> ProviderFault {
+        if self.has_changed.load(Ordering::Relaxed) { fault.with_unknown_effect() } else { fault }
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
@@ -103,32 +128,46 @@ impl<'a> Api<'a> {
         method: Method,
         path: &str,
         body: &Value,
+        tells: Tells,
     ) -> Result<Value, ProviderFault> {
         let reply = self.write(method, path, body).await?;
-        match reply.status {
-            200..300 if reply.body.is_empty() => Ok(Value::Null),
-            200..300 => json(&reply),
-            _ => Err(fault(true, &reply)),
+        let answer = json(&reply)?;
+        if tells.is_in(&answer) {
+            return Ok(answer);
         }
+        let message = format!("GitHub's answer to `{path}` does not tell what was made");
+        Err(ProviderFault::logical(FaultCode::own("transport"), message))
     }
 
     /// The same, for what may be gone already.
     pub(super) async fn remove(&self, path: &str) -> Result<(), ProviderFault> {
-        let reply = self.write(Method::Delete, path, &Value::Null).await?;
+        let reply = self.request_change(Method::Delete, path, &Value::Null).await?;
         match reply.status {
             200..300 | 404 => Ok(()),
             _ => Err(fault(true, &reply)),
         }
     }
 
+    /// An answer of success.
     async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Reply, ProviderFault> {
+        let reply = self.request_change(method, path, body).await?;
+        match reply.status {
+            200..300 => Ok(reply),
+            _ => Err(fault(true, &reply)),
+        }
+    }
+
+    async fn request_change(&self, method: Method, path: &str, body: &Value) -> Result<Reply, ProviderFault> {
         if self.token.is_none() {
             return Err(unusable("this operation needs a token: grant it with `secrets: GITHUB_TOKEN`"));
         }
         let call = self.call(method, path, "application/vnd.github+json", Some(body));
-        http_client::call(call, &self.attempt.cancellation)
-            .await
-            .map_err(|error| fault_without_answer(true, &error))
+        let answer = http_client::call(call, &self.attempt.cancellation).await;
+        let reply = answer.map_err(|error| fault_without_answer(true, &error))?;
+        if (200..300).contains(&reply.status) {
+            self.has_changed.store(true, Ordering::Relaxed);
+        }
+        Ok(reply)
     }
 
     async fn read(&self, path: &str, accept: &str) -> Result<Reply, ProviderFault> {

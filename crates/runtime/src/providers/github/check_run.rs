@@ -1,9 +1,9 @@
 //! `check.create`: a check run with annotations, 50 at a time.
 
-use escrow_model::ProviderFault;
+use escrow_model::{FaultCode, ProviderFault};
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::finding::ReviewVerdict;
 use super::target::Target;
 use super::{Found, unusable};
@@ -16,12 +16,8 @@ const CONCLUSIONS: [&str; 6] = ["success", "failure", "neutral", "cancelled", "s
 pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, ProviderFault> {
     let wanted = Wanted::of(target)?;
     let runs = format!("{}/check-runs", target.repository()?);
-    // An earlier attempt may have left the run with some of its annotations.
-    let earlier = match api.attempt.number {
-        ..=1 => None,
-        _ => find(api, target, &wanted).await?,
-    };
-    let (mut run, present) = match earlier {
+    // An earlier attempt, of this run or another one, may have left the check run with some of its annotations.
+    let (mut run, present) = match find(api, target, &wanted).await?.0 {
         Some(run) => {
             let present = annotations_of(&run);
             (run, present)
@@ -36,13 +32,20 @@ pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, 
                 "conclusion": wanted.conclusion,
                 "output": wanted.output(&wanted.annotations[..first]),
             });
-            (api.send(Method::Post, &runs, &body).await?, first)
+            (api.send(Method::Post, &runs, &body, Tells::Member("id")).await?, first)
         }
     };
-    let id = run["id"].as_u64().ok_or_else(|| unusable("GitHub's answer has no id"))?;
+    let Some(id) = run["id"].as_u64() else {
+        return Err(ProviderFault::logical(FaultCode::own("transport"), "GitHub's answer has no id"));
+    };
     for batch in wanted.annotations.get(present..).unwrap_or_default().chunks(ANNOTATIONS_PER_REQUEST) {
         run = api
-            .send(Method::Patch, &format!("{runs}/{id}"), &json!({ "output": wanted.output(batch) }))
+            .send(
+                Method::Patch,
+                &format!("{runs}/{id}"),
+                &json!({ "output": wanted.output(batch) }),
+                Tells::Member("id"),
+            )
             .await?;
     }
     Ok(output(&run, wanted.annotations.len()))
@@ -51,24 +54,27 @@ pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, 
 pub(super) async fn look(api: &Api<'_>, target: &Target<'_>) -> Result<Found, ProviderFault> {
     let wanted = Wanted::of(target)?;
     match find(api, target, &wanted).await? {
-        Some(run) if annotations_of(&run) >= wanted.annotations.len() => {
+        (Some(run), _) if annotations_of(&run) >= wanted.annotations.len() => {
             Ok(Found::Done(output(&run, wanted.annotations.len())))
         }
-        Some(_) => Ok(Found::Absent("the check run lacks annotations".into())),
-        None => Ok(Found::Absent("no check run has the effect key".into())),
+        (Some(_), _) => Ok(Found::Absent("the check run lacks annotations".into())),
+        (None, true) => Ok(Found::Unclear("there are too many check runs to read them all".into())),
+        (None, false) => Ok(Found::Absent("no check run has the effect key".into())),
     }
 }
 
+/// The check run with the effect key, and whether there are more than were read.
 async fn find(
     api: &Api<'_>,
     target: &Target<'_>,
     wanted: &Wanted<'_>,
-) -> Result<Option<Value>, ProviderFault> {
+) -> Result<(Option<Value>, bool), ProviderFault> {
     let name = escrow_template::percent_encoded(wanted.name);
     let path =
         format!("{}/commits/{}/check-runs?filter=all&check_name={name}", target.repository()?, target.sha()?);
     let listed = api.list(&path, Some("check_runs")).await?;
-    Ok(listed.items.into_iter().find(|run| run["external_id"].as_str() == Some(target.key())))
+    let found = listed.items.into_iter().find(|run| run["external_id"].as_str() == Some(target.key()));
+    Ok((found, listed.is_cut))
 }
 
 fn annotations_of(run: &Value) -> usize {

@@ -3,7 +3,7 @@
 use escrow_model::ProviderFault;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::target::Target;
 use super::{Found, marker};
 use crate::http_client::Method;
@@ -18,11 +18,12 @@ pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, 
         let ours = listed.items.iter().find(|comment| contains(comment, &named));
         if let Some(id) = ours.and_then(|comment| comment["id"].as_u64()) {
             let path = format!("{}/issues/comments/{id}", target.repository()?);
-            let updated = api.send(Method::Patch, &path, &json!({ "body": body })).await?;
+            let updated =
+                api.send(Method::Patch, &path, &json!({ "body": body }), Tells::Member("id")).await?;
             return Ok(output(&updated, true));
         }
     }
-    let created = api.send(Method::Post, &comments, &json!({ "body": body })).await?;
+    let created = api.send(Method::Post, &comments, &json!({ "body": body }), Tells::Member("id")).await?;
     Ok(output(&created, false))
 }
 

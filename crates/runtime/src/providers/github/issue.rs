@@ -3,7 +3,7 @@
 use escrow_model::ProviderFault;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::comment::contains;
 use super::target::Target;
 use super::{Found, marker};
@@ -12,7 +12,9 @@ use crate::http_client::Method;
 pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, ProviderFault> {
     let body = marker::signed(target.text("body").unwrap_or_default(), target.key());
     let issue = json!({ "title": target.needed("title")?, "body": body, "labels": target.values() });
-    let created = api.send(Method::Post, &format!("{}/issues", target.repository()?), &issue).await?;
+    let created = api
+        .send(Method::Post, &format!("{}/issues", target.repository()?), &issue, Tells::Member("number"))
+        .await?;
     Ok(output(&created))
 }
 

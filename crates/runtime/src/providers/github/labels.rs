@@ -4,7 +4,7 @@ use escrow_model::ProviderFault;
 use escrow_template::percent_encoded;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::target::Target;
 use super::{Found, unusable};
 use crate::http_client::Method;
@@ -12,7 +12,7 @@ use crate::http_client::Method;
 pub(super) async fn add(api: &Api<'_>, target: &Target<'_>) -> Result<Value, ProviderFault> {
     let labels = wanted(target)?;
     let path = format!("{}/labels", target.issue()?);
-    let now = api.send(Method::Post, &path, &json!({ "labels": labels })).await?;
+    let now = api.send(Method::Post, &path, &json!({ "labels": labels }), Tells::List).await?;
     Ok(output(&names(now.as_array().map_or(&[][..], Vec::as_slice))))
 }
 

@@ -4,7 +4,7 @@ use escrow_model::ProviderFault;
 use serde_json::{Map, Value, json};
 
 use super::Found;
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::target::Target;
 use crate::http_client::Method;
 
@@ -16,7 +16,14 @@ pub(super) async fn merge(api: &Api<'_>, target: &Target<'_>) -> Result<Value, P
     for (name, field) in [("commit_title", "title"), ("commit_message", "body")] {
         body.extend(target.text(field).map(|text| (name.to_owned(), json!(text))));
     }
-    let merged = api.send(Method::Put, &format!("{}/merge", target.pull()?), &Value::Object(body)).await?;
+    let merged = api
+        .send(
+            Method::Put,
+            &format!("{}/merge", target.pull()?),
+            &Value::Object(body),
+            Tells::Member("merged"),
+        )
+        .await?;
     Ok(json!({ "merged": merged["merged"], "sha": merged["sha"] }))
 }
 

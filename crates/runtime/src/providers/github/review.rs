@@ -3,7 +3,7 @@
 use escrow_model::ProviderFault;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::comment::contains;
 use super::diff_lines::DiffLines;
 use super::finding::{Finding, ReviewVerdict};
@@ -49,7 +49,8 @@ pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, 
     if let Some(sha) = target.text("sha") {
         review["commit_id"] = json!(sha);
     }
-    let created = api.send(Method::Post, &format!("{}/reviews", target.pull()?), &review).await?;
+    let created =
+        api.send(Method::Post, &format!("{}/reviews", target.pull()?), &review, Tells::Member("id")).await?;
     let mut output = output(&created);
     output["comments"] = json!(comments.len());
     Ok(output)

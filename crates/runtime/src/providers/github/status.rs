@@ -3,7 +3,7 @@
 use escrow_model::ProviderFault;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, Tells};
 use super::target::Target;
 use super::{Found, unusable};
 use crate::http_client::Method;
@@ -15,7 +15,7 @@ const DESCRIPTION_LENGTH_MAX: usize = 140;
 pub(super) async fn set(api: &Api<'_>, target: &Target<'_>) -> Result<Value, ProviderFault> {
     let wanted = wanted(target)?;
     let path = format!("{}/statuses/{}", target.repository()?, target.sha()?);
-    let created = api.send(Method::Post, &path, &wanted).await?;
+    let created = api.send(Method::Post, &path, &wanted, Tells::Member("id")).await?;
     Ok(output(&created))
 }
 

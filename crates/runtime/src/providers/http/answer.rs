@@ -86,11 +86,12 @@ pub(crate) fn fault_of_status(is_mutating: bool, reply: &Reply) -> ProviderFault
     };
     let pause = reply.header("retry-after").and_then(|header| pause_ms(header, now_ms()));
     let fault = fault.with_retry_after(pause.filter(|_| class == FaultClass::Transient));
-    // A server that redirects may have done the work first, whatever the last address answered.
-    match status {
-        _ if is_mutating && reply.redirects > 0 => fault.with_unknown_effect(),
-        408 | 500.. | 300..400 if is_mutating => fault.with_unknown_effect(),
-        _ => fault,
+    // A server that redirects may have done the work first, whatever the last address answered. Otherwise only a refusal
+    // tells that nothing happened.
+    let is_refusal = (400..500).contains(&status) && status != 408;
+    match is_mutating && (reply.redirects > 0 || !is_refusal) {
+        true => fault.with_unknown_effect(),
+        false => fault,
     }
 }
 
