@@ -15,36 +15,58 @@ use crate::run::Run;
 use crate::turn::Deciding;
 use crate::verdict::reason_of;
 
-/// What the attempts of one decision have spent, as far as their harness tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What the attempts of one decision have spent. A sum is unknown once an attempt did not tell its part.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spent {
-    usd: f64,
-    turns: u64,
-    tokens: u64,
+    usd: Option<f64>,
+    turns: Option<u64>,
+    tokens: Option<u64>,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Spent { usd: Some(0.0), turns: Some(0), tokens: Some(0) }
+    }
 }
 
 impl Spent {
     pub(crate) fn add(&mut self, answer: &Answer) {
+        // Without a record, no program was started.
         let Some(harness) = answer.record.get("harness") else { return };
-        let count = |key: &str| harness.get(key).and_then(Value::as_u64).unwrap_or(0);
-        self.usd += harness.get("cost_usd").and_then(Value::as_f64).unwrap_or(0.0);
-        self.turns = self.turns.saturating_add(count("turns"));
-        let tokens = count("input_tokens").saturating_add(count("output_tokens"));
-        self.tokens = self.tokens.saturating_add(tokens);
+        // A program that was refused before it did anything spent nothing, whatever it does not tell.
+        let untold = was_refused(harness).then_some(0);
+        let count = |key: &str| harness.get(key).and_then(Value::as_u64).or(untold);
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        let usd = harness.get("cost_usd").and_then(Value::as_f64).or(untold.map(|_| 0.0));
+        self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
+        self.turns = sum(self.turns, count("turns"));
+        self.tokens = sum(self.tokens, sum(count("input_tokens"), count("output_tokens")));
     }
 
-    /// What is left of a budget; nothing when a limit is reached.
+    /// What is left of a budget; nothing when a limit is reached, or when nobody knows whether it is.
     fn left_of(&self, budget: &Budget) -> Option<Budget> {
-        let is_spent = budget.usd.is_some_and(|usd| self.usd >= usd)
-            || budget.turns.is_some_and(|turns| self.turns >= turns)
-            || budget.tokens.is_some_and(|tokens| self.tokens >= tokens);
-        (!is_spent).then(|| Budget {
-            usd: budget.usd.map(|usd| usd - self.usd),
-            turns: budget.turns.map(|turns| turns - self.turns),
-            tokens: budget.tokens.map(|tokens| tokens - self.tokens),
-        })
+        let count_left = |limit: Option<u64>, spent: Option<u64>| match limit {
+            Some(limit) => limit.checked_sub(spent?).filter(|left| *left > 0).map(Some),
+            None => Some(None),
+        };
+        let usd = match budget.usd {
+            Some(usd) => Some(usd - self.usd?).filter(|left| *left > 0.0).map(Some)?,
+            None => None,
+        };
+        let turns = count_left(budget.turns, self.turns)?;
+        Some(Budget { usd, turns, tokens: count_left(budget.tokens, self.tokens)? })
     }
 }
+
+/// Whether the program or its service refused to begin: no model answered, and no tool was called.
+fn was_refused(harness: &Value) -> bool {
+    let kind = harness.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
+    let is_refusal = kind.is_some_and(|kind| REFUSALS.contains(&kind));
+    is_refusal && harness.get("tool_calls").and_then(Value::as_u64).unwrap_or(0) == 0
+}
+
+/// The kinds of errors with which harnesses are refused.
+const REFUSALS: [&str; 5] = ["auth", "login", "usage", "blocked", "rate_limit"];
 
 /// The member of a nested run's record with what its harnesses have spent.
 pub const NESTED_TOTALS: &str = "totals";

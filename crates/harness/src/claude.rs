@@ -1,13 +1,13 @@
 //! Claude Code.
 
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::command_line::{hook_settings, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::install::{EntryForm, Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{amount, count, text};
+use crate::stream::{amount, count, sum_of_counts, text};
 use crate::{
     CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec, HookDialect,
     Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported, ending, messages,
@@ -291,14 +291,17 @@ impl Parser {
 
 /// The sums over all models. `usage` of the same line lacks sub-agents and is 0 after a stream was cut.
 fn model_usage(line: &Value) -> Usage {
-    let Some(models) = line.get("modelUsage").and_then(Value::as_object) else { return Usage::default() };
-    let sum = |keys: &[&str]| {
-        let counts = models.values().flat_map(|model| keys.iter().filter_map(|key| count(model, key)));
-        counts.fold(0_u64, u64::saturating_add)
+    let models = line.get("modelUsage").and_then(Value::as_object);
+    // An answer costs tokens; only a prompt that reached no model costs none.
+    let is_told = |models: &&Map<String, Value>| !models.is_empty() || count(line, "num_turns") == Some(0);
+    let Some(models) = models.filter(is_told) else { return Usage::default() };
+    let sum = |pointers: &[&str]| {
+        let mut counts = models.values().map(|model| sum_of_counts(model, pointers));
+        counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
     };
     Usage {
-        input_tokens: Some(sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"])),
-        output_tokens: Some(sum(&["outputTokens"])),
+        input_tokens: sum(&["/inputTokens", "/cacheReadInputTokens", "/cacheCreationInputTokens"]),
+        output_tokens: sum(&["/outputTokens"]),
         ..Usage::default()
     }
 }

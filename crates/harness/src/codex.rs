@@ -222,7 +222,8 @@ impl Parser {
         match kind {
             "agent_message" => {
                 self.is_answered = true;
-                if let Some(written) = text(item, "text").filter(|_| is_completed) {
+                let is_answer = is_completed && !self.observed.has_ended();
+                if let Some(written) = text(item, "text").filter(|_| is_answer) {
                     self.observed.final_text.set(written);
                     progress.push(Progress::Text(written.to_owned()));
                 }

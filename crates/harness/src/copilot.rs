@@ -209,7 +209,7 @@ impl Parser {
         }
         let calls_tools =
             data.get("toolRequests").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
-        let Some(written) = text(data, "content") else { return };
+        let Some(written) = text(data, "content").filter(|_| !self.observed.has_ended()) else { return };
         // A message with tool calls announces work; the final one has none.
         self.observed.final_text.set(if calls_tools { "" } else { written });
         if !written.is_empty() {

@@ -153,7 +153,7 @@ impl StreamParser for Parser {
             }
             "message" if text(line, "role") == Some("assistant") => {
                 self.answer(progress);
-                if let Some(written) = text(line, "content") {
+                if let Some(written) = text(line, "content").filter(|_| !self.observed.has_ended()) {
                     self.observed.final_text.push(written);
                     progress.push(Progress::Text(written.to_owned()));
                 }
@@ -199,7 +199,7 @@ impl Parser {
             self.is_answering = true;
             self.stopped = None;
             self.turns += 1;
-            self.observed.final_text.clear();
+            self.forget_text();
             progress.push(Progress::Turn(self.turns));
         }
     }
@@ -208,9 +208,16 @@ impl Parser {
         self.is_answering = false;
     }
 
+    /// What was said before a tool call is no part of the answer, unless the answer was complete.
+    fn forget_text(&mut self) {
+        if !self.observed.has_ended() {
+            self.observed.final_text.clear();
+        }
+    }
+
     fn tool_result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         self.interrupt();
-        self.observed.final_text.clear();
+        self.forget_text();
         let failed = text(line, "status") != Some("success");
         let id = text(line, "tool_id").unwrap_or_default();
         let tool = self.observed.tool_ended(id, failed, progress).unwrap_or_else(|| "unknown".to_owned());

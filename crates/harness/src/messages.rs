@@ -25,7 +25,7 @@ pub(crate) fn assistant(
 ) {
     for block in blocks(line) {
         match text(block, "type") {
-            Some("text") if !is_from_sub_agent(line) => {
+            Some("text") if !is_from_sub_agent(line) && !observed.has_ended() => {
                 if let Some(written) = text(block, "text") {
                     observed.final_text.set(written);
                     progress.push(Progress::Text(written.to_owned()));

@@ -66,6 +66,11 @@ impl Observed {
         }
     }
 
+    /// Whether every prompt was answered by its terminal line. What is said afterwards is no part of an answer.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.terminal_lines >= self.prompts.max(1)
+    }
+
     /// Counts a call once, even if its id is announced again.
     pub(crate) fn tool_started(&mut self, id: &str, name: &str, input: &Value, progress: &mut Vec<Progress>) {
         let id = cut(id, NAME_BYTES_MAX);

@@ -7,7 +7,7 @@ use crate::command_line::{session_id, utf8};
 use crate::hooks::{AnswerForm, Condition, Fields, HookEvent};
 use crate::install::{Form, HookFile};
 use crate::observed::{Observed, Terminal, Usage};
-use crate::stream::{amount, count, text};
+use crate::stream::{amount, count, sum_of_counts, text};
 use crate::{
     CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
     HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
@@ -189,11 +189,33 @@ struct Parser {
     error: Option<HarnessError>,
     /// The last step ended with reason `stop`, and nothing followed. A compaction writes such a step, too.
     is_answered: bool,
+    /// A step began and has not ended: what it spends is not told yet.
+    is_in_step: bool,
     steps: u64,
-    input_tokens: u64,
-    output_tokens: u64,
-    cost_usd: f64,
+    input_tokens: Sum<u64>,
+    output_tokens: Sum<u64>,
+    cost_usd: Sum<f64>,
     was_rejected: bool,
+}
+
+/// What the steps so far have told. It is a lower bound as soon as one of them has told nothing that can be read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum<T> {
+    so_far: T,
+    is_open: bool,
+}
+
+impl<T: Copy> Sum<T> {
+    fn add(&mut self, told: Option<T>, add: impl FnOnce(T, T) -> T) {
+        match told {
+            Some(told) => self.so_far = add(self.so_far, told),
+            None => self.is_open = true,
+        }
+    }
+
+    fn known(self) -> Option<T> {
+        (!self.is_open).then_some(self.so_far)
+    }
 }
 
 impl StreamParser for Parser {
@@ -206,8 +228,8 @@ impl StreamParser for Parser {
         let part = line.get("part").unwrap_or(&Value::Null);
         match kind {
             "step_start" => {
-                self.is_answered = false;
-                self.observed.final_text.clear();
+                self.is_in_step = true;
+                self.go_on();
             }
             "text" => self.text(part, progress),
             "tool_use" => self.tool(part, progress),
@@ -224,12 +246,13 @@ impl StreamParser for Parser {
             (None, false) => Terminal::Missing,
         };
         let has_steps = self.steps > 0;
+        let is_told = has_steps && !self.is_in_step;
         let usage = Usage {
             turns: has_steps.then_some(self.steps),
-            input_tokens: has_steps.then_some(self.input_tokens),
-            output_tokens: has_steps.then_some(self.output_tokens),
+            input_tokens: self.input_tokens.known().filter(|_| is_told),
+            output_tokens: self.output_tokens.known().filter(|_| is_told),
             // Without a price the program prints 0.
-            cost_usd: (self.cost_usd > 0.0).then_some(self.cost_usd),
+            cost_usd: self.cost_usd.known().filter(|cost| is_told && *cost > 0.0),
         };
         let denials = self.observed.streamed_denials(&terminal);
         let (anything, was_rejected) = (self.observed.anything, self.was_rejected);
@@ -250,14 +273,22 @@ impl Parser {
     fn text(&mut self, part: &Value, progress: &mut Vec<Progress>) {
         // The prompt that follows a compaction: the model's real answer is still to come.
         if part.get("synthetic").and_then(Value::as_bool) == Some(true) {
-            self.is_answered = false;
-            self.observed.final_text.clear();
+            self.go_on();
             return;
         }
+        // Nothing follows a terminal line.
+        self.is_answered = false;
         if let Some(written) = text(part, "text") {
             self.observed.final_text.push(written);
             progress.push(Progress::Text(written.to_owned()));
         }
+    }
+
+    /// What looked like the end was not: the program announces more.
+    fn go_on(&mut self) {
+        self.is_answered = false;
+        self.observed.terminal_lines = 0;
+        self.observed.final_text.clear();
     }
 
     /// A call is one line, written when it has ended.
@@ -279,19 +310,21 @@ impl Parser {
     fn step_finish(&mut self, part: &Value, progress: &mut Vec<Progress>) {
         self.steps += 1;
         progress.push(Progress::Turn(self.steps));
-        let at = |pointer: &str| part.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-        let input = ["/tokens/input", "/tokens/cache/read", "/tokens/cache/write"].map(at);
-        let output = ["/tokens/output", "/tokens/reasoning"].map(at);
-        let add = |sum: u64, counts: &[u64]| counts.iter().fold(sum, |sum, count| sum.saturating_add(*count));
-        self.input_tokens = add(self.input_tokens, &input);
-        self.output_tokens = add(self.output_tokens, &output);
-        progress.push(Progress::Tokens { input: self.input_tokens, output: self.output_tokens });
-        if let Some(cost) = amount(part, "cost").filter(|cost| *cost > 0.0) {
-            self.cost_usd += cost;
-            progress.push(Progress::Cost(self.cost_usd));
+        self.is_in_step = false;
+        let input = ["/tokens/input", "/tokens/cache/read", "/tokens/cache/write"];
+        self.input_tokens.add(sum_of_counts(part, &input), u64::saturating_add);
+        let output = ["/tokens/output", "/tokens/reasoning"];
+        self.output_tokens.add(sum_of_counts(part, &output), u64::saturating_add);
+        // A lower bound can exceed a limit, too.
+        let (input, output) = (self.input_tokens.so_far, self.output_tokens.so_far);
+        progress.push(Progress::Tokens { input, output });
+        self.cost_usd.add(amount(part, "cost"), |sum, cost| sum + cost);
+        if self.cost_usd.so_far > 0.0 {
+            progress.push(Progress::Cost(self.cost_usd.so_far));
         }
         self.is_answered = text(part, "reason") == Some("stop");
         if self.is_answered {
+            self.observed.terminal_lines += 1;
             self.was_rejected = false;
         }
     }

@@ -88,6 +88,18 @@ pub(crate) fn count(value: &Value, key: &str) -> Option<u64> {
     value.get(key)?.as_u64()
 }
 
+/// The sum of counts at pointers. The first of them must be there; a count that is there and cannot be read makes the sum
+/// unknown.
+pub(crate) fn sum_of_counts(value: &Value, pointers: &[&str]) -> Option<u64> {
+    pointers.iter().enumerate().try_fold(0_u64, |sum, (place, pointer)| {
+        let count = match value.pointer(pointer) {
+            None if place > 0 => 0,
+            found => found?.as_u64()?,
+        };
+        Some(sum.saturating_add(count))
+    })
+}
+
 /// An amount of money at a key. Negative amounts are no costs.
 pub(crate) fn amount(value: &Value, key: &str) -> Option<f64> {
     value.get(key)?.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0)
@@ -122,7 +134,8 @@ pub(crate) fn plain(text: &str, bytes_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINE_BYTES_MAX, cut, object, plain};
+    use super::{LINE_BYTES_MAX, cut, object, plain, sum_of_counts};
+    use serde_json::json;
 
     #[test]
     fn only_objects_of_a_bearable_length_are_read() {
@@ -133,6 +146,16 @@ mod tests {
         assert!(object(&long).is_none());
         let nested = "{\"a\":".repeat(100_000);
         assert!(object(&nested).is_none());
+    }
+
+    #[test]
+    fn a_sum_is_known_only_if_each_of_its_counts_can_be_read() {
+        let sum = |value| sum_of_counts(&value, &["/a", "/b"]);
+        assert_eq!(sum(json!({"a": 1, "b": 2})), Some(3));
+        assert_eq!(sum(json!({"a": 1})), Some(1));
+        for value in [json!({"b": 2}), json!({"a": "1"}), json!({"a": -1}), json!({"a": 1, "b": 0.5})] {
+            assert_eq!(sum(value.clone()), None, "{value}");
+        }
     }
 
     #[test]

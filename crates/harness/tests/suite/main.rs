@@ -4,6 +4,7 @@
 
 mod commands;
 mod documentation;
+mod figures;
 mod hooks;
 mod hostile;
 mod install;

@@ -33,12 +33,13 @@ impl Listener<'_> {
             input_tokens: report.input_tokens.map(|tokens| tokens.saturating_sub(before_in)),
             output_tokens: report.output_tokens.map(|tokens| tokens.saturating_sub(before_out)),
             model: report.model.clone().or_else(|| self.task.model.map(str::to_owned)),
+            tool_calls: report.tool_calls.filter(|_| !self.has_unread_lines),
             ..report.clone()
         };
         let fault =
             self.fault(&figures, finished, attempt, timeout_ms).or_else(|| self.budget_fault(&figures));
         let fault = fault.or_else(|| self.dependence_fault(&figures));
-        let fault = fault.map(|fault| match never_acted(&report) {
+        let fault = fault.map(|fault| match never_acted(&report) && !self.has_unread_lines {
             true => fault,
             false => fault.with_unknown_effect(),
         });

@@ -24,6 +24,8 @@ pub(super) struct Listener<'a> {
     line: Vec<u8>,
     /// The line is longer than any that is read: the rest of it is dropped.
     is_skipping: bool,
+    /// What a line said is not known: it may have been a tool call.
+    pub(super) has_unread_lines: bool,
     total_bytes: u64,
     pub(super) exceeded: Option<Exceeded>,
     canceller: Canceller,
@@ -52,6 +54,7 @@ impl<'a> Listener<'a> {
             home,
             line: Vec::new(),
             is_skipping: false,
+            has_unread_lines: false,
             total_bytes: 0,
             exceeded: None,
             canceller,
@@ -90,6 +93,7 @@ impl<'a> Listener<'a> {
         }
         // Which of two members counts, another reader may see differently. Such a line tells nothing.
         if read_json(&line).is_ok_and(|parsed| parsed.repeated_key.is_some()) {
+            self.has_unread_lines = true;
             return;
         }
         for progress in self.parser.line(&String::from_utf8_lossy(&line)) {
@@ -103,6 +107,7 @@ impl<'a> Listener<'a> {
         }
         if self.line.len() + bytes.len() > LINE_BYTES_MAX {
             self.is_skipping = true;
+            self.has_unread_lines = true;
             self.line = Vec::new();
         } else {
             self.line.extend_from_slice(bytes);
@@ -176,12 +181,15 @@ impl<'a> Listener<'a> {
 /// Says that a count is above its limit.
 pub(super) fn over(key: &str, count: u64, limit: Option<u64>) -> Option<String> {
     let limit = limit.filter(|limit| count > *limit)?;
-    Some(format!("it spent {count} of {limit} {key} of its budget"))
+    Some(format!("it spent {count} {key}, and {limit} were left of its budget"))
 }
 
 pub(super) fn over_usd(cost: f64, limit: Option<f64>) -> Option<String> {
     let limit = limit.filter(|limit| cost > *limit)?;
-    Some(format!("it spent {cost} of {limit} US dollars of its budget"))
+    // What is left is a difference of binary fractions: `0.04999999999999999`.
+    let rounded = |usd: f64| (usd * 1e6).round() / 1e6;
+    let (cost, left) = (rounded(cost), rounded(limit));
+    Some(format!("it spent {cost} US dollars, and {left} were left of its budget"))
 }
 
 /// What people who follow the run see of it.

@@ -100,7 +100,7 @@ impl<'r> Task<'r> {
     pub(super) fn refuse_if_nothing_is_left(&self) -> Result<(), ProviderFault> {
         let Budget { usd, turns, tokens } = self.budget;
         if usd.is_some_and(|usd| usd <= 0.0) || turns == Some(0) || tokens == Some(0) {
-            let message = "the budget was spent by the attempts before";
+            let message = "nothing is left of the budget: the attempts before have spent it, or did not tell what they spent";
             return Err(ProviderFault::logical(FaultCode::BudgetExhausted, message));
         }
         let facts = self.harness.spec().facts();
