@@ -26,7 +26,7 @@ use escrow_store::ReceiptLedger;
 const CONTEXT: &str = "context.md";
 
 /// The most context that a host is given.
-const CONTEXT_BYTES_MAX: usize = 64 << 10;
+const CONTEXT_BYTES_MAX: u64 = 64 << 10;
 
 /// One call of a hook.
 pub struct HookCall<'a> {
@@ -140,20 +140,36 @@ fn decide(call: &HookCall<'_>, input: &HookInput, event: LifecycleEventKind) -> 
         });
     }
     let takes_context = call.dialect.context_event().map(|event| event.name) == known.map(|event| event.name);
-    if takes_context && let Some(text) = context(&call.place) {
+    if takes_context && let Some(text) = context(&call.place)? {
         return Ok(Decision::Context(text));
     }
     Ok(Decision::Nothing)
 }
 
-fn context(place: &HookPlace) -> Option<String> {
+fn context(place: &HookPlace) -> Result<Option<String>, String> {
     match place {
-        HookPlace::Spool(spool) => HookSpool::at(spool).context(),
-        HookPlace::State(state) => std::fs::read_to_string(state.join(CONTEXT))
-            .ok()
-            .filter(|text| text.len() <= CONTEXT_BYTES_MAX && !text.trim().is_empty()),
-        HookPlace::Nowhere => None,
+        HookPlace::Spool(spool) => Ok(HookSpool::at(spool).context()),
+        HookPlace::State(state) => {
+            let text =
+                project_context(state).map_err(|error| format!("`{CONTEXT}` cannot be added: {error}"))?;
+            Ok(text.filter(|text| !text.trim().is_empty()))
+        }
+        HookPlace::Nowhere => Ok(None),
     }
+}
+
+/// The context of a project, if it has one. What is read here is sent to a model: a link must not lead out of the project.
+fn project_context(state: &Path) -> std::io::Result<Option<String>> {
+    let path = state.join(CONTEXT);
+    match std::fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    let (path, state) = (path.canonicalize()?, state.canonicalize()?);
+    if !path.starts_with(state.parent().unwrap_or(&state)) {
+        return Err(std::io::Error::other("it is a link that leaves the project"));
+    }
+    hook_spool::read_text(&path, CONTEXT_BYTES_MAX).map(Some)
 }
 
 fn written(

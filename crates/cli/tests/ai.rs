@@ -398,9 +398,9 @@ fn a_budget_ends_the_program_or_fails_the_attempt_afterwards() {
     let turns = "i=0; say hello; while [ $i -lt 1000 ]; do i=$((i+1));
         line '{\"type\":\"assistant\",\"session_id\":\"x\",\"message\":{\"id\":\"m'$i'\",\"content\":[]}}'; sleep 0.1; done; result Done.";
     for (body, budget, words) in [
-        (turns, "{ turns: 3 }", "4 of 3 turns"),
-        ("say hello; result Done.", "{ usd: 0.1 }", "0.25 of 0.1 US dollars"),
-        ("say hello; result Done.", "{ tokens: 100 }", "120 of 100 tokens"),
+        (turns, "{ turns: 3 }", "it spent 4 turns, and 3 were left"),
+        ("say hello; result Done.", "{ usd: 0.1 }", "it spent 0.25 US dollars, and 0.1 were left"),
+        ("say hello; result Done.", "{ tokens: 100 }", "it spent 120 tokens, and 100 were left"),
     ] {
         let agents = Agents::claude(body);
         let document = agents.run(&REVIEW.replace("repair: 0", &format!("repair: 3, budget: {budget}")));
@@ -427,6 +427,55 @@ fn repairs_share_the_budget() {
     // Two attempts spend it; no third one starts.
     assert_eq!(document["checks"]["main"]["runs"], 2, "{document:#}");
     assert_eq!(reason(&document), "run.failed.missing_artifact");
+}
+
+#[test]
+fn an_attempt_that_does_not_tell_what_it_spent_has_spent_the_budget() {
+    // It hangs up twice before its terminal line, and would then be good.
+    let agents = Agents::claude(
+        "mkdir -p kept; echo x >> kept/starts; say hello; [ $(wc -l < kept/starts) -lt 3 ] && exit 0; result Done.",
+    );
+    let playbook = |budget: &str| {
+        format!(
+            "checks: {{ main: {{ type: ai, harness: claude, prompt: p, permission: full, budget: {budget},
+               on_fail: {{ retry: {{ max: 3, backoff: {{ delay_ms: 1 }} }} }} }} }}"
+        )
+    };
+    let document = agents.run(&playbook("{ usd: 9 }"));
+    assert_eq!(reason(&document), "run.failed.budget_exhausted", "{document:#}");
+    assert!(issue(&document).1.contains("did not tell what they spent"), "{document:#}");
+    assert_eq!(agents.desk.read("kept/starts").lines().count(), 1, "nothing more was started");
+    // Turns are streamed, so that they are known of an attempt without an end.
+    fs::remove_file(agents.desk.path().join("kept/starts")).expect("it is there");
+    let document = agents.run(&playbook("{ turns: 9 }"));
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+}
+
+#[test]
+fn an_attempt_that_was_refused_has_spent_nothing() {
+    let agents = Agents::claude(
+        r#"mkdir -p kept; echo x >> kept/starts; [ $(wc -l < kept/starts) -gt 1 ] && { say hello; result Done.; exit; }
+line '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"num_turns":1,"total_cost_usd":0,"modelUsage":{},"result":"slower"}'"#,
+    );
+    let document = agents.run(
+        "checks: { main: { type: ai, harness: claude, prompt: p, permission: full, budget: { usd: 0.25, tokens: 120 },
+           on_fail: { retry: { max: 3, backoff: { delay_ms: 1 } } } } }",
+    );
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+}
+
+#[test]
+fn a_line_that_is_not_read_may_have_been_a_tool_call() {
+    let refused = r#"line '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"num_turns":1,"result":"no"}'"#;
+    let long =
+        "printf '{\"type\":\"assistant\",\"x\":\"'; head -c 17000000 /dev/zero | tr '\\0' x; echo '\"}'";
+    let twice = r#"line '{"type":"assistant","type":"system"}'"#;
+    for (before, state) in [(long, "unknown"), (twice, "unknown"), (":", "failed")] {
+        let agents = Agents::claude(&format!("say hello; {before}; {refused}"));
+        agents.run("checks: { main: { type: ai, harness: claude, prompt: p, criticality: external } }");
+        let effects = agents.escrow(&["effects", "--output", "json"]).json();
+        assert_eq!(effects["effects"][0]["state"], state, "{before}");
+    }
 }
 
 #[test]
@@ -538,6 +587,115 @@ fn the_default_harness_is_that_of_the_settings_or_the_first_on_the_path() {
     assert!(done.stderr.contains("`[harness] default` of `config.toml` is `cursor`"), "{}", done.stderr);
     agents.desk.write(".escrow/config.toml", "");
     assert_eq!(reason(&agents.run(playbook)), "run.completed.ok");
+}
+
+const LOGIN: &str = r#"{"oauth":{"accessToken":"old-0123456789abcdef","expiresAt":1}}"#;
+const RENEWED: &str = r#"{"oauth":{"accessToken":"new-0123456789abcdef","expiresAt":2}}"#;
+const LOGGED_IN: &str =
+    "checks: { main: { type: ai, harness: claude, prompt: p, auth: login, permission: full } }";
+
+/// With a login in a home of its own, and a `claude` that does this.
+fn logged_in(body: &str) -> (Agents, PathBuf) {
+    let agents = Agents::claude(&format!(
+        "login=\"$CLAUDE_CONFIG_DIR/.credentials.json\"\nrenew() {{ printf '%s' '{RENEWED}' > \"$login\"; }}\n{body}"
+    ));
+    let file = agents.desk.write("home/.claude/.credentials.json", LOGIN);
+    let home = agents.desk.path().join("home").display().to_string();
+    (agents.variable("HOME", &home), file)
+}
+
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_there() {
+        assert!(began.elapsed().as_secs() < 60, "{what} did not come");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_login_that_is_renewed_is_written_back_while_the_program_runs_and_survives_a_kill() {
+    for killed_before in [false, true] {
+        // Killed before the program renews its login, only a resumed run can write it back.
+        let (agents, file) = logged_in(
+            "mkdir -p kept; cp \"$login\" kept/lent-$(ls kept | wc -l); touch kept/started
+             if [ ! -e kept/done ]; then while [ ! -e kept/renew ]; do sleep 0.05; done; renew; touch kept/done; sleep 60; fi
+             say hello; result Done.",
+        );
+        agents.desk.write("playbook.yaml", LOGGED_IN);
+        let mut command = agents.desk.command(&["run", "playbook.yaml"]);
+        command
+            .env_remove("ANTHROPIC_API_KEY")
+            .envs(agents.variables.iter().map(|(name, value)| (name, value)));
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut running = command.spawn().expect("the binary runs");
+        let kept = |name: &str| agents.desk.path().join("kept").join(name);
+        wait_for("the start", || kept("started").exists());
+        if killed_before {
+            running.kill().expect("it runs");
+            running.wait().expect("it was killed");
+            fs::write(kept("renew"), "").expect("it can be written");
+            wait_for("the renewal", || kept("done").exists());
+            assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN);
+        } else {
+            fs::write(kept("renew"), "").expect("it can be written");
+            wait_for("the login", || fs::read_to_string(&file).is_ok_and(|login| login == RENEWED));
+            running.kill().expect("it still runs");
+            running.wait().expect("it was killed");
+        }
+        let resumed = agents.escrow(&["resume", "last", "--output", "json"]).json();
+        assert_eq!(reason(&resumed), "run.completed.ok", "{resumed:#}");
+        assert_eq!(fs::read_to_string(&file).expect("a login"), RENEWED);
+        let lent = fs::read_dir(agents.desk.path().join("kept")).expect("kept").flatten();
+        let lent = lent.filter(|one| one.file_name().to_string_lossy().starts_with("lent-"));
+        let lent: Vec<String> = lent.map(|one| fs::read_to_string(one.path()).expect("a login")).collect();
+        assert!(lent.iter().any(|login| login == RENEWED), "the new attempt was lent the renewed login");
+    }
+}
+
+#[test]
+fn nothing_but_a_login_of_the_same_kind_is_written_back() {
+    for left in ["{}", "{\"evil\":true}", "[]", "", "{\"oauth\":{\"accessToken\":\"\",\"expiresAt\":2}}"] {
+        let (agents, file) =
+            logged_in(&format!("printf '%s' '{left}' > \"$login\"; sleep 0.6; say hello; result Done."));
+        let document = agents.run(LOGGED_IN);
+        assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN, "{left}");
+        let problem = document["checks"]["main"]["result"]["login_problem"].as_str().unwrap_or_default();
+        assert!(problem.contains("not of the kind that was lent"), "{left}: {document:#}");
+    }
+}
+
+#[test]
+fn a_login_that_the_user_changed_meanwhile_stays() {
+    let mine = r#"{"oauth":{"accessToken":"mine-0123456789abcdef","expiresAt":3}}"#;
+    let (agents, file) =
+        logged_in("printf '%s' \"$MINE\" > \"$FILE\"; renew; sleep 0.6; say hello; result Done.");
+    let playbook = LOGGED_IN
+        .replace("permission", &format!("env: {{ FILE: '{}', MINE: '{mine}' }}, permission", file.display()));
+    let document = agents.run(&playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(fs::read_to_string(&file).expect("a login"), mine);
+    let problem = document["checks"]["main"]["result"]["login_problem"].as_str().unwrap_or_default();
+    assert!(problem.contains("changed while it was lent"), "{document:#}");
+}
+
+#[test]
+fn the_values_of_a_lent_login_are_redacted() {
+    let (agents, _) = logged_in(
+        "renew; sleep 0.6; say old-0123456789abcdef; result 'old-0123456789abcdef new-0123456789abcdef'",
+    );
+    let document = agents.run(LOGGED_IN);
+    assert_eq!(document["checks"]["main"]["output"], "*** ***", "{document:#}");
+    let journal = agents.escrow(&["runs", "export", document["run"]["id"].as_str().expect("an id")]).stdout;
+    assert!(!journal.contains("0123456789abcdef"), "{journal}");
+}
+
+#[test]
+fn a_pipe_in_place_of_a_login_holds_nobody_up() {
+    let (agents, file) = logged_in("say hello; result Done.");
+    fs::remove_file(&file).expect("it is there");
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().expect("it runs").success());
+    let document = agents.run(LOGGED_IN);
+    assert_eq!(issue(&document).0, "ai/login", "{document:#}");
 }
 
 #[test]

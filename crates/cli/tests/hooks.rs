@@ -194,6 +194,33 @@ fn receipts_are_taken_into_the_ledger_at_the_end_of_a_session_and_before_they_ar
 }
 
 #[test]
+fn a_context_that_cannot_be_added_is_told_in_a_receipt_and_holds_nobody_up() {
+    let input = json!({"session_id": "s"});
+    let path = |desk: &Desk| desk.path().join(".escrow/context.md");
+    let too_long = |desk: &Desk| drop(desk.write(".escrow/context.md", &"x".repeat((64 << 10) + 1)));
+    let not_text = |desk: &Desk| fs::write(path(desk), [0xff, 0xfe]).unwrap();
+    let link_out = |desk: &Desk| symlink("/etc/passwd", path(desk)).unwrap();
+    let pipe = |desk: &Desk| {
+        let made = std::process::Command::new("mkfifo").arg(path(desk)).status().unwrap();
+        assert!(made.success());
+    };
+    let cases: [(&str, &dyn Fn(&Desk)); 4] =
+        [("too long", &too_long), ("not text", &not_text), ("a link", &link_out), ("a pipe", &pipe)];
+    for (name, spoil) in cases {
+        let desk = project();
+        spoil(&desk);
+        assert_eq!(hook(&desk, "claude", "SessionStart", &input), "", "{name}");
+        let receipt = &receipts(&desk)[0];
+        assert_eq!(receipt["status"], "failed", "{name}: {receipt}");
+        assert!(receipt["warnings"].to_string().contains("context.md"), "{name}: {receipt}");
+    }
+    let desk = project();
+    desk.write("AGENTS.md", "Use tabs.\n");
+    symlink("../AGENTS.md", path(&desk)).unwrap();
+    assert!(hook(&desk, "claude", "SessionStart", &input).contains("Use tabs."), "a link within the project");
+}
+
+#[test]
 fn context_is_injected_where_the_host_takes_it() {
     let desk = project();
     desk.write(".escrow/context.md", "Use tabs.\n");

@@ -44,3 +44,4 @@ export const EscrowHooks = async () => ({
     run("dispose", {});
   },
 });
+// The end of Escrow's plugin.

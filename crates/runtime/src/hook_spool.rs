@@ -11,6 +11,8 @@
 //! **Invariant:** the harness can write here too, so nothing here is believed. `collect` reads plain files of a limited
 //! size, decides run and client itself, and records what it cannot read as a failure.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -51,6 +53,8 @@ pub const HOLDS_MAX: u32 = 3;
 const RECEIPT_BYTES_MAX: u64 = 64 << 10;
 const RECEIPTS_MAX: usize = 10_000;
 const RECEIPTS_MANY: usize = 64;
+/// How many files that are no receipts are recorded one by one.
+const UNREADABLE_MAX: usize = 100;
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 const DEMAND_BYTES_MAX: u64 = 4 << 20;
 
@@ -194,7 +198,13 @@ impl HookSpool {
         let mut files: Vec<String> = names_in(&folder).collect();
         files.retain(|file| file.ends_with(".json"));
         files.sort();
+        let mut linked = Linked::default();
         for file in files.iter().take(RECEIPTS_MAX) {
+            // A program that floods the spool gets no receipt for each of its files.
+            if collected.unreadable > UNREADABLE_MAX {
+                let _ = unlinkat(&folder, file, AtFlags::empty());
+                continue;
+            }
             let receipt = match read_text_in(&folder, file, RECEIPT_BYTES_MAX)
                 .map_err(|error| error.to_string())
                 .and_then(|text| read(&text))
@@ -205,16 +215,12 @@ impl HookSpool {
                 }
                 Err(why) => {
                     collected.unreadable += 1;
-                    unreadable(&why)
+                    let more = "there are many such files, and the others are dropped";
+                    unreadable(if collected.unreadable > UNREADABLE_MAX { more } else { &why })
                 }
             };
-            record(
-                LifecycleReceipt {
-                    harness_run_id: run.map(str::to_owned).or(receipt.harness_run_id),
-                    ..receipt
-                },
-                ledger,
-            )?;
+            let run = run.map(str::to_owned).or(receipt.harness_run_id);
+            linked.record(LifecycleReceipt { harness_run_id: run, ..receipt }, ledger)?;
             let _ = unlinkat(&folder, file, AtFlags::empty());
         }
         Ok(collected)
@@ -236,20 +242,52 @@ impl HookSpool {
 }
 
 /// Records a receipt of a hook, linked to the receipts of its session.
-pub fn record(mut receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
-    let query = ReceiptQuery {
-        harness_run_id: receipt.harness_run_id.clone(),
-        adapter_id: Some(receipt.adapter_id.clone()),
-        ..ReceiptQuery::default()
-    };
-    if receipt.harness_run_id.is_some() {
-        let earlier = ledger.query(&query)?;
-        receipt.parent_receipt_id = parent_of(&receipt, &earlier).map(str::to_owned);
+pub fn record(receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
+    Linked::default().record(receipt, ledger)
+}
+
+/// The receipts of each run and adapter, read once for all that are recorded.
+#[derive(Default)]
+struct Linked(BTreeMap<(String, String), Vec<LifecycleReceipt>>);
+
+impl Linked {
+    fn record(&mut self, mut receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
+        let earlier = match receipt.harness_run_id.clone() {
+            Some(run) => Some(self.earlier(run, receipt.adapter_id.clone(), ledger)?),
+            None => None,
+        };
+        receipt.parent_receipt_id =
+            earlier.as_ref().and_then(|earlier| parent_of(&receipt, earlier)).map(str::to_owned);
+        match ledger.record_attempt(receipt) {
+            Ok(recorded) => {
+                earlier.into_iter().for_each(|earlier| earlier.push(recorded.clone()));
+                Ok(())
+            }
+            // A file that was recorded before the supervisor stopped.
+            Err(LedgerError::DuplicateReceiptId(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
-    match ledger.record_attempt(receipt) {
-        // A file that was recorded before the supervisor stopped.
-        Ok(_) | Err(LedgerError::DuplicateReceiptId(_)) => Ok(()),
-        Err(error) => Err(error),
+
+    fn earlier(
+        &mut self,
+        run: String,
+        adapter: String,
+        ledger: &mut dyn Ledger,
+    ) -> Result<&mut Vec<LifecycleReceipt>, LedgerError> {
+        match self.0.entry((run, adapter)) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(vacant) => {
+                let (run, adapter) = vacant.key().clone();
+                let query = ReceiptQuery {
+                    harness_run_id: Some(run),
+                    adapter_id: Some(adapter),
+                    ..ReceiptQuery::default()
+                };
+                let earlier = ledger.query(&query)?;
+                Ok(vacant.insert(earlier))
+            }
+        }
     }
 }
 
@@ -413,8 +451,8 @@ fn names_in(folder: &OwnedFd) -> impl Iterator<Item = String> {
     names.filter(|name| name != "." && name != "..")
 }
 
-/// A plain file of a limited size. Links are not followed.
-fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+/// The text of a plain file of a limited size. Links are not followed, and a pipe is not waited for.
+pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text_of(open(path, READ, Mode::empty())?, bytes_max)
 }
 
@@ -486,6 +524,25 @@ mod tests {
         assert_eq!(kept[2].sequence, Some(3));
         assert!(kept[3..].iter().all(|receipt| receipt.status == ReceiptStatus::Failed));
         assert_eq!(spool.collect(Some("r_1"), &mut ledger).unwrap(), Collected::default());
+    }
+
+    #[test]
+    fn a_spool_that_is_flooded_is_emptied_with_a_bounded_number_of_receipts() {
+        let home = tempfile::tempdir().unwrap();
+        let spool = HookSpool::create(&home.path().join("hooks")).unwrap();
+        spool.leave(&receipt("a", LifecycleEventKind::SessionStarted)).unwrap();
+        for number in 0..3000 {
+            fs::write(home.path().join(format!("hooks/receipts/z{number:05}.json")), "junk").unwrap();
+        }
+        let mut ledger = MemoryLedger::default();
+        let collected = spool.collect(Some("r_1"), &mut ledger).unwrap();
+        assert_eq!(collected.recorded, 1);
+        assert!(collected.unreadable <= UNREADABLE_MAX + 1, "{collected:?}");
+        assert!(spool.is_empty());
+        let kept = ledger.query(&ReceiptQuery::default()).unwrap();
+        assert_eq!(kept.len(), collected.unreadable + 1);
+        let last = &kept[kept.len() - 1].warnings;
+        assert!(format!("{last:?}").contains("many such files"), "{last:?}");
     }
 
     #[test]

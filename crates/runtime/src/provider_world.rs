@@ -117,8 +117,10 @@ impl ProviderWorld for RealWorld {
 
     fn collect_receipts(&self, run: RunId, spool: PathBuf, state: PathBuf) -> LocalFuture<()> {
         Box::pin(async move {
-            let collected =
-                tokio::task::spawn_blocking(move || hook_spool::collect_left(run.as_str(), &spool, &state));
+            let collected = tokio::task::spawn_blocking(move || {
+                providers::ai::login::return_left(&spool);
+                hook_spool::collect_left(run.as_str(), &spool, &state)
+            });
             // Receipts that cannot be taken in stay where they are; the run does not depend on them.
             if let Ok(Err(problem)) = collected.await {
                 tracing::warn!(problem, "receipts of interrupted attempts were not taken in");

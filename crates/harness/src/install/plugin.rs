@@ -1,21 +1,41 @@
-//! The plugin file of OpenCode: all of it is ours.
+//! The plugin file of OpenCode: ours from its first line to its last. What stands behind that is not, and stays.
 
 use super::json::{LineColumn, Problem};
 use super::{HookFile, Installed, Uninstalled, words};
 use crate::opencode;
 
+const CHANGED: &str = "remove the file if nothing else is in it, then call the command again";
 const FOREIGN: &str = "the file is not Escrow's: move it away, then call the command again";
 
 pub(super) fn install(file: &HookFile, text: Option<&str>, program: &str) -> Result<String, Problem> {
-    if let Some(text) = text {
-        refuse_foreign(text)?;
-    }
-    Ok(opencode::plugin(&words(file.host, program)))
+    let behind = text.map_or(Ok(""), behind_ours)?;
+    Ok(format!("{}{behind}", opencode::plugin(&words(file.host, program))))
 }
 
 pub(super) fn uninstall(text: &str) -> Result<Uninstalled, Problem> {
+    Ok(match behind_ours(text)? {
+        "" => Uninstalled::Nothing,
+        behind => Uninstalled::Text(behind.to_owned()),
+    })
+}
+
+/// What others wrote behind our lines.
+fn behind_ours(text: &str) -> Result<&str, Problem> {
     refuse_foreign(text)?;
-    Ok(Uninstalled::Nothing)
+    let last = opencode::PLUGIN.lines().last().unwrap_or_default();
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if line.trim_end() == last {
+            return Ok(&text[end..]);
+        }
+    }
+    Err(Problem {
+        place: Some(LineColumn { line: text.lines().count(), column: 1 }),
+        message: "the last line of Escrow's plugin is missing: what follows it cannot be told apart"
+            .to_owned(),
+        help: CHANGED,
+    })
 }
 
 pub(super) fn installed(text: &str) -> Result<Installed, Problem> {

@@ -284,3 +284,18 @@ fn what_cannot_be_parsed_is_refused_with_its_place() {
     assert!(refused("codex", "hooks = {}\n").contains("do not fit"));
     assert!(refused("opencode", "export {}").starts_with("1:1: "));
 }
+
+#[test]
+fn what_others_wrote_behind_the_plugin_of_opencode_stays() {
+    let file = hook_file("opencode").unwrap();
+    let ours = file.install(None, "/usr/bin/escrow").unwrap();
+    let with_more = format!("{ours}export const mine = async () => ({{}});\n");
+    assert_eq!(file.install(Some(&with_more), "/usr/bin/escrow").unwrap(), with_more);
+    let moved = file.install(Some(&with_more), "/opt/escrow").unwrap();
+    assert!(moved.contains("/opt/escrow") && moved.ends_with("export const mine = async () => ({});\n"));
+    let left = Uninstalled::Text("export const mine = async () => ({});\n".to_owned());
+    assert_eq!(file.uninstall(&with_more).unwrap(), left);
+    assert_eq!(file.uninstall(&ours).unwrap(), Uninstalled::Nothing);
+    let without_end: String = ours.lines().take(5).map(|line| format!("{line}\n")).collect();
+    assert!(file.uninstall(&without_end).is_err());
+}

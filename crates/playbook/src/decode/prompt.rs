@@ -39,7 +39,9 @@ pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<PromptChe
     let mut entries = vec![entry("type", &span, if is_agent { "agent" } else { "ai" }, &span)];
     let mut inputs = Vec::new();
     if let Some(text) = prompt.value.scalar_text() {
-        let value = Node::text_at(prompt.value.span.clone(), expand_inputs(text, &mut inputs));
+        let declared = root.get("inputs").and_then(|inputs| inputs.map()).unwrap_or_default();
+        let is_input = |name: &str| name == TARGET || declared.iter().any(|input| input.key == name);
+        let value = Node::text_at(prompt.value.span.clone(), expand_inputs(text, is_input, &mut inputs));
         entries.push(Entry { key: "prompt".to_owned(), key_span: span.clone(), value: Rc::new(value) });
     }
     if let Some(model) = root.entry("model")
@@ -64,14 +66,18 @@ fn entry(key: &str, key_span: &Range<usize>, text: &str, span: &Range<usize>) ->
     Entry { key: key.to_owned(), key_span: key_span.clone(), value }
 }
 
-/// Replaces `{target}` by the input `target`. Braces around anything but a single name are kept.
-fn expand_inputs(text: &str, inputs: &mut Vec<String>) -> String {
+/// The input that a prompt declares by naming it.
+const TARGET: &str = "target";
+
+/// Replaces `{target}` by the input `target`, and so every input that is declared. Braces around anything else are text: prompts
+/// contain code.
+fn expand_inputs(text: &str, is_input: impl Fn(&str) -> bool, inputs: &mut Vec<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
         let after = &rest[open + 1..];
-        let name = after.find('}').map(|close| &after[..close]).filter(|name| is_name(name));
+        let name = after.find('}').map(|close| &after[..close]).filter(|name| is_input(name));
         match name {
             Some(name) if !out.ends_with('{') && !after[name.len() + 1..].starts_with('}') => {
                 out.push_str("{{ inputs.");
@@ -90,26 +96,22 @@ fn expand_inputs(text: &str, inputs: &mut Vec<String>) -> String {
     out
 }
 
-fn is_name(text: &str) -> bool {
-    let mut characters = text.chars();
-    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && characters.all(|next| next.is_ascii_alphanumeric() || next == '_')
-}
-
 #[cfg(test)]
 mod tests {
     use super::expand_inputs;
 
     #[test]
-    fn single_braces_round_a_name_are_inputs() {
+    fn single_braces_round_an_input_are_its_value_and_others_are_text() {
         for (text, expected, named) in [
             ("Review {target}.", "Review {{ inputs.target }}.", vec!["target"]),
             ("{a}{b}", "{{ inputs.a }}{{ inputs.b }}", vec!["a", "b"]),
             ("{{ inputs.x }} {\"a\": 1} {} {a b}", "{{ inputs.x }} {\"a\": 1} {} {a b}", vec![]),
             ("{{a}}", "{{a}}", vec![]),
+            ("fn main() {return} {other}", "fn main() {return} {other}", vec![]),
         ] {
             let mut inputs = Vec::new();
-            assert_eq!(expand_inputs(text, &mut inputs), expected);
+            let is_input = |name: &str| ["target", "a", "b"].contains(&name);
+            assert_eq!(expand_inputs(text, is_input, &mut inputs), expected);
             assert_eq!(inputs, named);
         }
     }

@@ -15,7 +15,7 @@ mod home;
 mod hooks;
 mod independence;
 mod listener;
-mod login;
+pub(crate) mod login;
 pub mod program;
 mod task;
 
@@ -78,7 +78,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Answer, Provide
     let mut outcome = Err(ProviderFault::logical(FaultCode::Exception, "no way to start the harness"));
     for enforcement in Enforcement::ways(&task).iter().copied() {
         let left_ms = request.timeout_ms.saturating_sub(elapsed_ms(began));
-        outcome = work(&task, &program, &home, enforcement, (request, attempt), left_ms).await;
+        outcome = work(&task, &program, (&home, &login), enforcement, (request, attempt), left_ms).await;
         if !matches!(&outcome, Err(fault) if fault.code == NOT_CONFINED) {
             break;
         }
@@ -99,7 +99,7 @@ const NOT_CONFINED: FaultCode = FaultCode::own("sandbox");
 async fn work(
     task: &Task<'_>,
     program: &std::path::Path,
-    home: &PrivateHome,
+    (home, login): (&PrivateHome, &LentLogin),
     enforcement: Enforcement,
     (request, attempt): (&Request, &Attempt),
     timeout_ms: u64,
@@ -139,7 +139,7 @@ async fn work(
     command.envs(line.env.iter().map(|(name, value)| (name, value)));
     places.hand_over_descriptors(&mut command).map_err(|error| io_fault(&error))?;
     let (canceller, cancelled) = cancellation();
-    let redactor = redactor(task, attempt, &environment);
+    let redactor = redactor(task, attempt, &environment, login);
     let listener = RefCell::new(Listener::new(task, home, canceller.clone(), attempt));
     let listen = |stream: Stream, bytes: &[u8]| {
         if stream == Stream::Stdout {
@@ -166,6 +166,7 @@ async fn work(
         biased;
         finished = run_until_cancelled(process, attempt, &canceller) => finished,
         () = hooks.tick(spec.name, attempt, timeout_ms, figures) => unreachable!("ticks do not end"),
+        () = login.watch() => unreachable!("it does not end"),
     };
     let finished = finished.map_err(|error| program::cannot_start(spec, &error))?;
     if let Some(fault) = not_confined(&places, &finished) {
@@ -178,6 +179,12 @@ async fn work(
         answer.record.insert("hook_problem".into(), problem.into());
     }
     redactor.answer(&mut answer);
+    // What the harness has renewed is a secret as well.
+    let _ = login.write_back();
+    let renewed = login.secrets();
+    if !renewed.is_empty() {
+        Arc::new(redactor.with(renewed.iter().map(Vec::as_slice))).answer(&mut answer);
+    }
     places.tidy();
     Ok(answer)
 }
@@ -209,15 +216,21 @@ fn not_confined(places: &Places, finished: &Finished) -> Option<ProviderFault> {
     Some(ProviderFault { message: format!("{}; {help}", fault.message), ..fault })
 }
 
-/// Keys are secrets, declared or not.
-fn redactor(task: &Task<'_>, attempt: &Attempt, environment: &super::Environment) -> Arc<Redactor> {
+/// Keys are secrets, declared or not, and so is a login.
+fn redactor(
+    task: &Task<'_>,
+    attempt: &Attempt,
+    environment: &super::Environment,
+    login: &LentLogin,
+) -> Arc<Redactor> {
     let keys: Vec<_> =
         task.harness.spec().key_variables.iter().filter_map(|name| environment.value(name)).collect();
-    if keys.is_empty() {
+    let lent = login.secrets();
+    if keys.is_empty() && lent.is_empty() {
         return Arc::clone(&attempt.redactor);
     }
     let keys = keys.iter().map(|key| key.as_encoded_bytes());
-    Arc::new(attempt.redactor.with(keys))
+    Arc::new(attempt.redactor.with(keys.chain(lent.iter().map(Vec::as_slice))))
 }
 
 fn base_url(

@@ -10,6 +10,7 @@ use escrow_model::{FaultCode, ProviderFault};
 
 use super::super::Attempt;
 use super::super::places::absolute;
+use super::login;
 use super::task::{Resumed, Task};
 use crate::beneath;
 use crate::entropy::random_bytes;
@@ -29,7 +30,7 @@ enum Kind {
 }
 
 /// The end of the names of homes.
-const ENDING: &str = ".home";
+pub(super) const EXTENSION: &str = "home";
 
 impl PrivateHome {
     /// Makes a new home, or opens that of the conversation which is continued.
@@ -46,15 +47,17 @@ impl PrivateHome {
                 (attempt.label.clone(), Kind::New { id })
             }
         };
-        let path = spool.join(format!("{label}{ENDING}"));
-        if let Kind::Resumed(_) = conversation {
-            // The label comes from a record, and must not lead elsewhere.
-            if label.contains('/') || label.starts_with('.') || !path.is_dir() {
-                let message = "the conversation to continue is gone: its private home is not there";
-                return Err(ProviderFault::logical(FaultCode::own("conversation_lost"), message));
-            }
-        } else {
-            // An attempt that was interrupted may have left one.
+        let path = spool.join(format!("{label}.{EXTENSION}"));
+        // The label comes from a record, and must not lead elsewhere.
+        let is_foreign = label.contains('/') || label.starts_with('.') || !path.is_dir();
+        let is_continued = matches!(conversation, Kind::Resumed(_));
+        if is_continued && is_foreign {
+            let message = "the conversation to continue is gone: its private home is not there";
+            return Err(ProviderFault::logical(FaultCode::own("conversation_lost"), message));
+        }
+        // An attempt that was interrupted may have left one, with a login that it renewed.
+        login::return_of(&path);
+        if !is_continued {
             let _ = fs::remove_dir_all(&path);
         }
         create_directory(&path).map_err(|error| failed(&error))?;

@@ -1,43 +1,78 @@
 //! Lends the login of the user to a harness, and takes it back.
 //!
+//! ```text
+//!   ~/.claude/.credentials.json ──borrow──▶ private home ── the harness renews it
+//!              ▲ locked                          │
+//!              └──────── write_back ◀────────────┘  at once, at the end, or when the run is resumed
+//! ```
+//!
 //! **Invariant:** one borrower at a time: two programs that renew the same token would invalidate each other's. What comes
-//! back replaces the file at once, or not at all.
+//! back replaces the file at once, or not at all: only a login with the members of the one that was lent, and only while the
+//! user's file still is the one that was lent.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use escrow_harness::Auth;
+use escrow_harness::{Auth, LoginFile};
 use escrow_model::{FaultCode, ProviderFault};
-use rustix::fs::{FlockOperation, flock};
-use std::os::unix::fs::MetadataExt;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::super::Attempt;
-use super::home::PrivateHome;
+use super::home::{self, PrivateHome};
 use super::task::Task;
 use crate::beneath;
 use crate::private_files::create_file;
 
 /// A login that is lent, or nothing.
-pub(super) enum LentLogin {
-    None,
-    Lent {
-        source: PathBuf,
-        /// The private home, which the harness can write to.
-        home: PathBuf,
-        target: PathBuf,
-        contents: Vec<u8>,
-        /// Held until the login was given back.
-        _lock: File,
-    },
+pub(super) struct LentLogin(Option<RefCell<Loan>>);
+
+struct Loan {
+    source: PathBuf,
+    /// The private home, which the harness can write to.
+    home: PathBuf,
+    target: PathBuf,
+    note: NoteFile,
+    /// What the user's file holds: what was lent, or what was written back since.
+    contents: Vec<u8>,
+    /// Held until the login was given back.
+    lock: File,
+}
+
+/// Beside the private home, where the harness cannot write: what a resumed run needs to give a login back.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    harness: String,
+    /// Of the login that was lent. The login itself is in no file but those of the harness.
+    digest: String,
+}
+
+struct NoteFile {
+    path: PathBuf,
+    harness: &'static str,
 }
 
 /// How often a login that another agent has is asked for again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// How often is looked whether the harness has renewed its login. A renewed token may have made the old one worthless.
+const LOOK: Duration = Duration::from_millis(250);
+
 /// Credential files are a few kilobytes.
 const BYTES_MAX: u64 = 1 << 20;
+
+/// The end of the names of notes.
+const NOTE: &str = "login";
+
+/// Shorter members are words, such as the kind of a subscription.
+const SECRET_BYTES_MIN: usize = 16;
 
 impl LentLogin {
     pub(super) async fn borrow(
@@ -48,18 +83,18 @@ impl LentLogin {
     ) -> Result<LentLogin, ProviderFault> {
         let spec = task.harness.spec();
         if task.auth == Auth::Key {
-            return Ok(LentLogin::None);
+            return Ok(LentLogin(None));
         }
         let Some(file) = spec.login else {
             let message =
                 format!("the login of `{}` is no file and cannot be lent; use `auth: key`", spec.name);
             return Err(ProviderFault::logical(FaultCode::own("login"), message));
         };
-        let Some(user) = std::env::var_os("HOME") else {
+        let Some(source) = source_of(file) else {
             let message = "`HOME` is not set, so there is no login to lend";
             return Err(ProviderFault::logical(FaultCode::own("login"), message));
         };
-        let (source, target) = (Path::new(&user).join(file.source), home.path().join(file.target));
+        let target = home.path().join(file.target);
         let missing = |error: &io::Error| {
             let message = format!(
                 "there is no login to lend: `{}`: {error}; log in with `{}` first, or use `auth: key`",
@@ -86,35 +121,174 @@ impl LentLogin {
             }
         };
         let contents = read(&source).map_err(|error| missing(&error))?;
+        let note = NoteFile { path: home.path().with_extension(NOTE), harness: spec.name };
         let home = home.path().to_owned();
-        beneath::create_file(&home, &target)
-            .and_then(|mut file| file.write_all(&contents))
-            .map_err(|error| missing(&error))?;
-        Ok(LentLogin::Lent { source, home, target, contents, _lock: lock })
+        let lent = note
+            .write(&contents)
+            .and_then(|()| beneath::create_file(&home, &target))
+            .and_then(|mut file| file.write_all(&contents));
+        if let Err(error) = lent {
+            let _ = fs::remove_file(&note.path);
+            return Err(missing(&error));
+        }
+        Ok(LentLogin(Some(RefCell::new(Loan { source, home, target, note, contents, lock }))))
+    }
+
+    /// Writes back what the harness renews, for as long as it runs.
+    pub(super) async fn watch(&self) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            // What cannot be written back now is told when the login is given back: the harness may be writing.
+            let _ = self.write_back();
+        }
+    }
+
+    pub(super) fn write_back(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |loan| loan.borrow_mut().write_back())
+    }
+
+    /// The values of the login that nobody else may read.
+    pub(super) fn secrets(&self) -> Vec<Vec<u8>> {
+        let contents = self.0.as_ref().map(|loan| loan.borrow().contents.clone());
+        let login = contents.and_then(|contents| serde_json::from_slice(&contents).ok());
+        let mut secrets = Vec::new();
+        login.iter().for_each(|login| collect_secrets(login, &mut secrets));
+        secrets
     }
 
     /// Takes the login back. A login that the harness renewed replaces that of the user.
     pub(super) fn give_back(self) -> io::Result<()> {
-        let LentLogin::Lent { source, home, target, contents, _lock: lock } = self else { return Ok(()) };
-        let returned = beneath::read_file(&home, &target, BYTES_MAX);
-        let _ = beneath::remove_file(&home, &target);
-        match returned {
-            Ok(returned) if returned != contents && is_whole(&returned) => replace(&source, &returned)?,
-            Ok(_) | Err(_) => {}
-        }
-        drop(lock);
-        Ok(())
+        let Some(loan) = self.0 else { return Ok(()) };
+        let mut loan = loan.into_inner();
+        let written = loan.write_back();
+        let _ = beneath::remove_file(&loan.home, &loan.target);
+        let _ = fs::remove_file(&loan.note.path);
+        written
     }
 }
 
-/// A harness that was killed while it wrote leaves half a file.
-fn is_whole(contents: &[u8]) -> bool {
-    serde_json::from_slice::<serde_json::Value>(contents).is_ok_and(|value| value.is_object())
+impl Loan {
+    fn write_back(&mut self) -> io::Result<()> {
+        let Ok(returned) = beneath::read_file(&self.home, &self.target, BYTES_MAX) else { return Ok(()) };
+        if returned == self.contents {
+            return Ok(());
+        }
+        if !is_renewal(&self.contents, &returned) {
+            return Err(io::Error::other(
+                "what the program left of its login is not of the kind that was lent, and was not written back",
+            ));
+        }
+        if read(&self.source)? != self.contents {
+            return Err(io::Error::other(
+                "the login was changed while it was lent; the one that the program renewed was not written back",
+            ));
+        }
+        self.lock = replace(&self.source, &returned)?;
+        self.contents = returned;
+        self.note.write(&self.contents)
+    }
+}
+
+impl NoteFile {
+    fn write(&self, lent: &[u8]) -> io::Result<()> {
+        let note = Note { harness: self.harness.to_owned(), digest: digest(lent) };
+        create_file(&self.path)?.write_all(serde_json::to_string(&note)?.as_bytes())
+    }
+}
+
+/// Gives back the logins that attempts of a run had when Escrow was ended. One that another agent has by now stays for the
+/// next time.
+pub(crate) fn return_left(spool: &Path) {
+    let entries = fs::read_dir(spool).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()).filter(|path| path.extension() == Some(OsStr::new(NOTE))) {
+        if let Err(error) = return_one(&path) {
+            tracing::warn!(%error, "the login of an interrupted attempt was not written back");
+        }
+    }
+}
+
+/// Gives back the login that an interrupted attempt has left in a private home.
+pub(super) fn return_of(home: &Path) {
+    let note = home.with_extension(NOTE);
+    if note.exists()
+        && let Err(error) = return_one(&note)
+    {
+        tracing::warn!(%error, "the login of an interrupted attempt was not written back");
+    }
+}
+
+fn return_one(note: &Path) -> io::Result<()> {
+    let home = note.with_extension(home::EXTENSION);
+    let read_note: Note = serde_json::from_slice(&read(note)?)?;
+    let file = escrow_harness::find(&read_note.harness).and_then(|harness| harness.spec().login);
+    let (Some(file), Some(source)) = (file, file.and_then(source_of)) else { return fs::remove_file(note) };
+    let target = home.join(file.target);
+    match try_lock(&source) {
+        Ok(Some(_lock)) => {
+            let lent = read(&source)?;
+            let returned = beneath::read_file(&home, &target, BYTES_MAX);
+            if let Ok(returned) = returned
+                && digest(&lent) == read_note.digest
+                && is_renewal(&lent, &returned)
+                && returned != lent
+            {
+                replace(&source, &returned)?;
+            }
+        }
+        Ok(None) => return Ok(()),
+        // The user has logged out.
+        Err(_) => {}
+    }
+    let _ = beneath::remove_file(&home, &target);
+    fs::remove_file(note)
+}
+
+fn source_of(file: LoginFile) -> Option<PathBuf> {
+    std::env::var_os("HOME").map(|user| Path::new(&user).join(file.source))
+}
+
+fn digest(contents: &[u8]) -> String {
+    escrow_model::hex(&Sha256::digest(contents))
+}
+
+/// Whether a file is what a harness makes of a login when it renews it: the same members, with other values of the same
+/// kinds. A harness that was killed while it wrote leaves half a file, and an agent could leave anything.
+fn is_renewal(lent: &[u8], returned: &[u8]) -> bool {
+    let read = |contents| serde_json::from_slice::<Value>(contents).ok();
+    let (Some(lent), Some(returned)) = (read(lent), read(returned)) else { return false };
+    lent.as_object().is_some_and(|members| !members.is_empty()) && is_alike(&lent, &returned)
+}
+
+fn is_alike(lent: &Value, returned: &Value) -> bool {
+    match (lent, returned) {
+        (Value::Object(lent), Value::Object(returned)) => {
+            lent.len() == returned.len()
+                && lent.iter().all(|(key, lent)| returned.get(key).is_some_and(|other| is_alike(lent, other)))
+        }
+        (Value::String(lent), Value::String(returned)) => lent.is_empty() || !returned.is_empty(),
+        (Value::Null, Value::Null | Value::String(_) | Value::Number(_))
+        | (Value::Number(_), Value::Number(_))
+        | (Value::Bool(_), Value::Bool(_))
+        | (Value::Array(_), Value::Array(_)) => true,
+        _ => false,
+    }
+}
+
+fn collect_secrets(value: &Value, secrets: &mut Vec<Vec<u8>>) {
+    let Value::Object(members) = value else { return };
+    for member in members.values() {
+        match member {
+            Value::String(text) if text.len() >= SECRET_BYTES_MIN && !text.contains(' ') => {
+                secrets.push(text.clone().into_bytes());
+            }
+            other => collect_secrets(other, secrets),
+        }
+    }
 }
 
 /// The file, locked; `None` while another process has it. A lock on a file that was replaced meanwhile is worth nothing.
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let file = File::open(path)?;
+    let file = open_plain(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::AGAIN) => return Ok(None),
@@ -124,25 +298,36 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     Ok((held.ino() == there.ino() && held.dev() == there.dev()).then_some(file))
 }
 
+/// Opens a plain file. A pipe of its name would hold Escrow up for ever.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "not a plain file")),
+    }
+}
+
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
     let mut contents = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(file, BYTES_MAX), &mut contents)?;
+    open_plain(path)?.take(BYTES_MAX).read_to_end(&mut contents)?;
     Ok(contents)
 }
 
-/// Replaces the file that a path leads to, keeping its mode.
-fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+/// Replaces the file that a path leads to, keeping its mode. The new file is locked before it has the name.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<File> {
     let path = path.canonicalize()?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".escrow-{}", std::process::id()));
     let beside = path.with_file_name(name);
     let mode = fs::metadata(&path)?.permissions();
     let written = create_file(&beside).and_then(|mut file| {
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         file.write_all(contents)?;
         file.sync_all()?;
         fs::set_permissions(&beside, mode)?;
-        fs::rename(&beside, &path)
+        fs::rename(&beside, &path)?;
+        Ok(file)
     });
     if written.is_err() {
         let _ = fs::remove_file(&beside);
@@ -155,17 +340,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_is_lent_to_one_at_a_time_and_replaced_at_once() {
+    fn a_login_is_lent_to_one_at_a_time_also_after_it_was_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
         fs::write(&path, "{}").unwrap();
         let first = try_lock(&path).unwrap().expect("free");
         assert!(try_lock(&path).unwrap().is_none());
-        replace(&path, b"{\"a\":1}").unwrap();
+        let second = replace(&path, b"{\"a\":1}").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\":1}");
         drop(first);
+        assert!(try_lock(&path).unwrap().is_none(), "the new file is still lent");
+        drop(second);
         assert!(try_lock(&path).unwrap().is_some());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(is_whole(b"{}") && !is_whole(b"{\"a\":") && !is_whole(b""));
+    }
+
+    #[test]
+    fn only_a_login_with_the_same_members_is_a_renewal() {
+        let lent = br#"{"oauth":{"token":"old","expires":1,"scopes":["a"]},"key":null}"#;
+        for (returned, expected) in [
+            (r#"{"oauth":{"token":"new","expires":2,"scopes":["a"]},"key":null}"#, true),
+            (r#"{"key":"k","oauth":{"scopes":[],"token":"new","expires":2}}"#, true),
+            (r#"{"oauth":{"token":"","expires":2,"scopes":["a"]},"key":null}"#, false),
+            (r#"{"oauth":{"token":"new","expires":"2","scopes":["a"]},"key":null}"#, false),
+            (r#"{"oauth":{"token":"new","expires":2,"scopes":["a"]},"key":null,"more":1}"#, false),
+            (r#"{"oauth":{"token":"new"},"key":null}"#, false),
+            ("{}", false),
+            (r#"{"evil":true}"#, false),
+            (r#"{"oauth":"#, false),
+            ("[]", false),
+            ("", false),
+        ] {
+            assert_eq!(is_renewal(lent, returned.as_bytes()), expected, "{returned}");
+        }
+        assert!(!is_renewal(b"{}", b"{}"));
+    }
+
+    #[test]
+    fn long_members_are_secrets_and_words_are_none() {
+        let login = serde_json::json!({
+            "oauth": {"accessToken": "sk-ant-oat01-0123456789", "scopes": ["user:inference:all"], "kind": "max"},
+        });
+        let mut secrets = Vec::new();
+        collect_secrets(&login, &mut secrets);
+        assert_eq!(secrets, [b"sk-ant-oat01-0123456789".to_vec()]);
     }
 }
