@@ -204,9 +204,12 @@ fn a_context_that_cannot_be_added_is_told_in_a_receipt_and_holds_nobody_up() {
         let made = std::process::Command::new("mkfifo").arg(path(desk)).status().unwrap();
         assert!(made.success());
     };
-    let cases: [(&str, &dyn Fn(&Desk)); 4] =
-        [("too long", &too_long), ("not text", &not_text), ("a link", &link_out), ("a pipe", &pipe)];
-    for (name, spoil) in cases {
+    for (name, spoil) in [
+        ("too long", &too_long as &dyn Fn(&Desk)),
+        ("not text", &not_text),
+        ("a link", &link_out),
+        ("a pipe", &pipe),
+    ] {
         let desk = project();
         spoil(&desk);
         assert_eq!(hook(&desk, "claude", "SessionStart", &input), "", "{name}");
