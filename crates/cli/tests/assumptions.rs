@@ -13,7 +13,7 @@ checks:
     type: command
     criticality: external
     assume: attempt < 9
-    exec: touch began; until test -e go; do sleep 0.05; done; echo shipped >> world
+    exec: touch began; until test -e go || ! test -e began; do sleep 0.05; done; echo shipped >> world
     guarantee: checkName !== ''
     effect_key: shipment
   tell: {type: command, criticality: external, depends_on: ship, exec: echo told >> world, assume: attempt < 9, guarantee: checkName !== ''}
@@ -98,7 +98,7 @@ fn an_effect_that_another_run_is_at_work_on_is_not_for_a_person_to_settle() {
 #[test]
 fn an_answer_at_one_check_settles_the_effect_of_another_check_of_the_run() {
     let desk = Desk::new();
-    let two = SHIP.replace("  tell:", "  also: {type: command, criticality: external, exec: touch began; until test -e go; do sleep 0.05; done; echo shipped >> world, effect_key: shipment}\n  tell:");
+    let two = SHIP.replace("  tell:", "  also: {type: command, criticality: external, exec: touch began; until test -e go || ! test -e began; do sleep 0.05; done; echo shipped >> world, effect_key: shipment}\n  tell:");
     desk.write("two.yaml", &two);
     let mut run = desk.start(&["run", "two.yaml"]);
     desk.until("it ships", || desk.path().join("began").exists());
@@ -168,7 +168,7 @@ checks:
     assume: attempt < 9
     guarantee: checkName !== ''
     requires_approval: true
-    exec: touch began; until test -e go; do sleep 0.05; done; echo {{ item }} >> world
+    exec: touch began; until test -e go || ! test -e began; do sleep 0.05; done; echo {{ item }} >> world
     effect_key: "s-{{ item }}"
 "#;
     desk.write("items.yaml", playbook);

@@ -20,7 +20,7 @@ concurrency: {{group: 'deploy-{{{{ inputs.target }}}}'{on_conflict}}}
 checks:
   work:
     type: command
-    exec: 'echo begin {{{{ inputs.n }}}} >> trace; while ! test -e go; do sleep 0.02; done; echo end {{{{ inputs.n }}}} >> trace'
+    exec: 'echo begin {{{{ inputs.n }}}} >> trace; until test -e go || ! test -e trace; do sleep 0.02; done; echo end {{{{ inputs.n }}}} >> trace'
 "
     )
 }
