@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use escrow_engine::Run;
 use escrow_model::{
-    ChainConcurrency, ChainRules, ChainStatus, EffectState, Event, EventTrigger, Message, RunId, RunStatus,
+    CatchUp, ChainConcurrency, ChainRules, ChainStatus, EffectState, Event, EventTrigger, Message, RunId,
+    RunStatus,
 };
+use escrow_playbook::{Diagnostic, Severity};
 use escrow_runtime::now_ms;
 use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules, LookupError, NewFire};
 use serde_json::{Value, json};
@@ -64,23 +66,37 @@ pub fn document(fire: &FireRow) -> Value {
 /// Decides a fire by the active definition of its chain.
 pub(crate) async fn decide(app: &App, fire: &FireRow) -> Result<FireDecision, Error> {
     let chain = app.queries()?.chain(&fire.chain).await?;
-    let is_by_hand = fire.key.starts_with(BY_HAND);
-    let inactive = match chain.as_ref().map(|chain| chain.status) {
+    let rules = rules(chain.as_ref(), &fire.key, &fire.event);
+    Ok(app.fires()?.decide_fire(fire.id, rules).await?)
+}
+
+/// The rules for a fire of this chain.
+pub(crate) fn rules(chain: Option<&ChainRow>, key: &str, event: &str) -> FireRules {
+    let is_by_hand = key.starts_with(BY_HAND);
+    let inactive = match chain.map(|chain| chain.status) {
         None => Some("the chain is not defined any more"),
         Some(ChainStatus::Disabled) => Some("the chain is disabled"),
         Some(ChainStatus::Paused) if !is_by_hand => Some("the chain is paused"),
         Some(ChainStatus::Active | ChainStatus::Paused) => None,
     };
-    let definition = chain.map(|chain| chain.definition).unwrap_or_default();
-    let concurrency = definition["concurrency"].as_str().and_then(ChainConcurrency::parse);
-    let max_depth = definition["max_depth"].as_u64().and_then(|depth| u32::try_from(depth).ok());
-    let rules = FireRules {
+    let defined = |key: &str| chain.and_then(|chain| chain.definition.get(key));
+    let concurrency = defined("concurrency").and_then(Value::as_str).and_then(ChainConcurrency::parse);
+    let max_depth = defined("max_depth").and_then(Value::as_u64).and_then(|depth| u32::try_from(depth).ok());
+    FireRules {
         concurrency: concurrency.unwrap_or_default(),
+        catches_up: event == EventTrigger::SCHEDULE && defined("trigger").is_some_and(catches_up),
         max_depth: max_depth.unwrap_or(ChainRules::MAX_DEPTH),
         inactive,
         at: now_ms(),
-    };
-    Ok(app.fires()?.decide_fire(fire.id, rules).await?)
+    }
+}
+
+/// Whether a schedule of the trigger says `catch_up: all`.
+fn catches_up(trigger: &Value) -> bool {
+    let sources = ["any", "all"].iter().filter_map(|key| trigger.get(key)?.as_array()).flatten();
+    sources
+        .chain([trigger])
+        .any(|source| source["catch_up"].as_str().and_then(CatchUp::parse) == Some(CatchUp::All))
 }
 
 /// Begins the run of an accepted fire. `None` when it has its run already, or when it could not begin and will be tried
@@ -108,12 +124,21 @@ pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>,
                 Class::Author | Class::Person | Class::Bug => true,
             };
             if is_final {
-                let why = error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"));
-                fires.fire_failed(fire.id, &why, now_ms()).await?;
+                fires.fire_failed(fire.id, &why_not(&error), now_ms()).await?;
             }
             Err(error)
         }
     }
+}
+
+/// The error in one line, with the first problem of the file where it is about one.
+fn why_not(error: &Error) -> String {
+    let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
+    let problem = error.diagnoses().and_then(|found| found.diagnostics().iter().find(is_error));
+    if let Some(Diagnostic { code, message, file, line, label, .. }) = problem {
+        return format!("{error}: {message}: {label} ({code}, {file}:{line})");
+    }
+    error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"))
 }
 
 const BY_HAND: &str = "manual-";

@@ -10,6 +10,7 @@
 //! processes may run it at once, and none has to.
 
 mod arm;
+mod prospect;
 mod upcoming;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{FireCode, FireStatus, Millis, RunId};
 use escrow_runtime::config::Settings;
 use escrow_runtime::now_ms;
 use escrow_runtime::triggers::file::{FileTrigger, FileWatch};
@@ -43,6 +44,9 @@ const BEAT: Duration = Duration::from_secs(1);
 /// How long a daemon waits for further changes when a file has changed.
 const FILES_PAUSE: Duration = Duration::from_millis(200);
 
+/// A file that is written all the time must not keep a daemon busy.
+const LOOK_AGAIN_MS_MIN: u64 = 50;
+
 /// A daemon looks at everything at least this often.
 const LOOK_MS_MAX: u64 = 15_000;
 
@@ -54,7 +58,7 @@ const LOOKS_MAX: usize = 1_000;
 pub struct Pass {
     /// Fires that are new.
     pub recorded: Vec<FireRow>,
-    /// Fires that have their turn now.
+    /// Fires whose run has begun.
     pub accepted: Vec<FireRow>,
     /// Fires that have no run, with the reason.
     pub settled: Vec<FireRow>,
@@ -62,6 +66,8 @@ pub struct Pass {
     pub resumed: Vec<RunId>,
     /// Sources that could not be read, and runs that could not continue.
     pub problems: Vec<String>,
+    /// When something may be due that no schedule knows of.
+    look_again_at: Option<Millis>,
 }
 
 impl Pass {
@@ -80,19 +86,38 @@ impl Pass {
         self.settled.extend(other.settled);
         self.resumed.extend(other.resumed);
         self.problems.extend(other.problems);
+        self.look_again_at = [self.look_again_at, other.look_again_at].into_iter().flatten().min();
     }
 }
 
 /// What a check would do.
 #[derive(Clone, Debug, Default)]
 pub struct Rehearsal {
-    /// What would be recorded.
-    pub due: Vec<Occurrence>,
+    /// What would be recorded, and what would become of it.
+    pub due: Vec<Expected>,
     /// Fires that are recorded and not decided.
     pub undecided: Vec<FireRow>,
     /// Runs that would be resumed.
     pub abandoned: Vec<RunId>,
     pub problems: Vec<String>,
+}
+
+/// Something that would be recorded.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub occurrence: Occurrence,
+    pub decision: Prospect,
+}
+
+/// What a check would decide about a fire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// It would have its run, or counts towards a fire that needs other sources, too.
+    Fires,
+    /// It would have its run after another one of this chain.
+    Waits(String),
+    /// It would have none.
+    Skipped(FireCode, String),
 }
 
 /// Which sources a pass looks at.
@@ -122,6 +147,10 @@ struct Hosted {
     fires: BTreeSet<u64>,
     runs: BTreeSet<RunId>,
     is_telling: bool,
+    /// Fires whose run has begun, until they are told.
+    begun: Vec<FireRow>,
+    /// Fires whose run could not begin, until they are told.
+    failed: Vec<FireRow>,
     /// Runs that could not continue, with the entry that they were at then.
     stuck: BTreeMap<RunId, u64>,
     problems: Vec<String>,
@@ -174,7 +203,7 @@ impl Scheduler {
                         self.tell(&settings);
                     }
                     self.rest().await;
-                    pass.problems.append(&mut self.shared.hosted().problems);
+                    self.report(&mut pass);
                     return Ok(pass);
                 }
                 continue;
@@ -204,10 +233,11 @@ impl Scheduler {
             cancellation: &stopping,
         };
         let mut found = Rehearsal::default();
+        let mut due: Vec<Occurrence> = Vec::new();
         let unarmed = fires.unarmed_chains().await?;
         for row in &unarmed {
             for armed in arm::would_be_armed(row) {
-                found.due.extend(recording(&armed, now).into_iter().flat_map(|one| one.occurrences));
+                due.extend(recording(&armed, now).into_iter().flat_map(|one| one.occurrences));
             }
         }
         let is_unarmed = |one: &Occurrence| unarmed.iter().any(|row| row.id == one.fire.chain_id);
@@ -215,12 +245,13 @@ impl Scheduler {
             match kind.look(&looking).await {
                 Ok(recordings) => {
                     let occurrences = recordings.into_iter().flat_map(|one| one.occurrences);
-                    found.due.extend(occurrences.filter(|one| !is_unarmed(one)));
+                    due.extend(occurrences.filter(|one| !is_unarmed(one)));
                 }
                 Err(error) => found.problems.push(format!("{}: {error}", kind.name())),
             }
         }
         found.undecided = fires.undecided().await?;
+        found.due = prospect::prospects(&*queries, &found.undecided, due).await?;
         found.abandoned = runs::abandoned(app).await?.into_iter().map(|row| row.id).collect();
         Ok(found)
     }
@@ -232,6 +263,7 @@ impl Scheduler {
         let _watch = FileWatch::start(&project(self.app()), Arc::clone(&files));
         let mut seen = None;
         let mut looked_at = 0;
+        let mut look_again_at: Option<Millis> = None;
         loop {
             let woken = self.shared.wake.notified();
             if self.shared.is_draining() || self.app().is_stopping() {
@@ -240,14 +272,17 @@ impl Scheduler {
             }
             let now = now_ms();
             let version = self.app().queries()?.version().await.ok();
-            let is_due = self.app().fires()?.next_due().await?.is_some_and(|at| at <= now);
+            let next_due = self.app().fires()?.next_due().await?;
+            let is_due = [next_due, look_again_at].into_iter().flatten().any(|at| at <= now);
             // A clock that was set back is a reason to look, too.
             let is_time = now < looked_at || now - looked_at >= LOOK_MS_MAX;
             if version != seen || is_due || is_time {
                 looked_at = now;
+                look_again_at = None;
                 match self.look(now, Scope::Everything).await {
                     Ok(mut pass) => {
-                        pass.problems.append(&mut self.shared.hosted().problems);
+                        look_again_at = pass.look_again_at;
+                        self.report(&mut pass);
                         told(&pass);
                     }
                     // A database that cannot be read now may be readable later.
@@ -259,6 +294,9 @@ impl Scheduler {
                 // What this pass wrote is no news.
                 seen = self.app().queries()?.version().await.ok();
             }
+            let rest = look_again_at.map_or(BEAT, |at| {
+                BEAT.min(Duration::from_millis(at.saturating_sub(now_ms()).max(LOOK_AGAIN_MS_MIN)))
+            });
             tokio::select! {
                 () = woken => seen = None,
                 () = files.notified() => {
@@ -266,10 +304,18 @@ impl Scheduler {
                     tokio::time::sleep(FILES_PAUSE).await;
                     seen = None;
                 }
-                () = tokio::time::sleep(BEAT) => {}
+                () = tokio::time::sleep(rest) => {}
                 () = self.app().stopped() => {}
             }
         }
+    }
+
+    /// Puts into a pass what hosted work has come to: which fires have begun, and which could not.
+    fn report(&self, pass: &mut Pass) {
+        let mut hosted = self.shared.hosted();
+        pass.accepted = std::mem::take(&mut hosted.begun);
+        pass.settled.append(&mut hosted.failed);
+        pass.problems.append(&mut hosted.problems);
     }
 
     /// Begins nothing more. What is hosted may come to rest.
@@ -380,9 +426,21 @@ impl Scheduler {
                 return Ok(());
             }
             match fires::begin(&app, &fire).await {
-                Ok(Some(run)) => chains::drive(&app, run).await.map(drop),
-                Ok(None) => Ok(()),
-                Err(error) => Err(error),
+                Ok(run) => {
+                    shared.hosted().begun.push(fire);
+                    match run {
+                        Some(run) => chains::drive(&app, run).await.map(drop),
+                        None => Ok(()),
+                    }
+                }
+                Err(error) => match app.fires()?.fire_of_run(&fire.run).await? {
+                    // Its reason is kept with it.
+                    Some(row) if row.status == FireStatus::Failed => {
+                        shared.hosted().failed.push(row);
+                        Ok(())
+                    }
+                    Some(_) | None => Err(error),
+                },
             }
         });
         self.attend(hosted, move |hosted| {
@@ -480,7 +538,7 @@ pub async fn begin_watching(app: &App) -> Result<(), Error> {
     };
     // Files that cannot be read now are reported by the first check.
     for recording in FileTrigger.look(&looking).await.unwrap_or_default() {
-        if recording.occurrences.is_empty() {
+        if recording.occurrences.is_empty() && !recording.is_empty() {
             fires.record(&recording).await?;
         }
     }
@@ -500,6 +558,10 @@ async fn read_whole(
         };
         let mut is_done = true;
         for recording in &recordings {
+            pass.look_again_at = [pass.look_again_at, recording.look_again_at].into_iter().flatten().min();
+            if recording.is_empty() {
+                continue;
+            }
             // Full batches have more behind them; the others only move their cursor.
             is_done &= recording.occurrences.is_empty();
             match looking.fires.record(recording).await? {

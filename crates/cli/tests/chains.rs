@@ -102,6 +102,48 @@ fn the_plan_of_a_chain_names_an_approval_inside_a_skill() {
 }
 
 #[test]
+fn a_later_step_reads_why_an_action_failed() {
+    let project = Project::new();
+    let tell = "exec: 'echo {{ steps.fails.reason.code }} {{ steps.fails.reason.summary }} > told'";
+    for (exec, code, words) in [
+        ("exec: exit 3", "run.failed.exit_nonzero", "exit code 3"),
+        ("exec: sleep 9", "run.failed.check_failed", "still running"),
+    ] {
+        project.define(&format!(
+            "name: tells\nsteps:\n  - {{action: shell, name: fails, timeout: 300ms, idempotent: true, with: {{{exec}}}}}\n  - {{action: \
+             shell, name: tell, condition: \"{{{{ steps.fails.status == 'failed' }}}}\", with: {{{tell}}}}}\n"
+        ));
+        let (_, run) = project.fire("tells");
+        assert_eq!(statuses(&run), ["failed", "succeeded"], "{run:#}");
+        let told = project.desk.read("told");
+        assert!(told.starts_with(code) && told.contains(words), "{told}");
+    }
+    project.define(
+        "name: fine\nsteps:\n  - {action: shell, name: a, with: {exec: 'true'}}\n  - {action: shell, condition: \"{{ steps.a.reason is none \
+         }}\", with: {exec: touch none}}\n",
+    );
+    let (_, run) = project.fire("fine");
+    assert_eq!(statuses(&run), ["succeeded", "succeeded"], "what succeeded has no reason: {run:#}");
+}
+
+#[test]
+fn the_next_command_after_a_failed_step_names_that_step() {
+    let project = Project::new();
+    project.desk.write(".escrow/playbooks/bad.yaml", "checks: {inner: {type: command, exec: exit 3}}\n");
+    project.define("name: fails\nsteps:\n  - skill: bad\n");
+    let done = project.escrow(&["chain", "fire", "fails"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let next =
+        done.stderr.lines().find_map(|line| line.trim().strip_prefix("next: ")).expect("a next command");
+    for command in next.split("    or  ") {
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        assert_eq!(words.last(), Some(&"bad"), "{next}");
+        let followed = project.escrow(&words);
+        assert_eq!(followed.code, Some(0), "{command}: {}", followed.stderr);
+    }
+}
+
+#[test]
 fn the_chain_of_the_seed_reviews_tests_asks_and_merges_once() {
     let project = Project::new().reviewed_as("APPROVE", "nothing to complain about");
     project.define(PR_REVIEW);

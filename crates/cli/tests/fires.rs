@@ -102,6 +102,80 @@ fn a_schedule_fires_once_however_often_it_is_checked() {
 }
 
 #[test]
+fn catching_up_with_all_ticks_fires_each_after_the_one_before() {
+    let project = Project::new();
+    project.define("all", "{ schedule: every 1h, catch_up: all }", "");
+    let later = project.time_of("all", 5 * 60 + 30);
+    let rehearsed = project.check(&["--at", &later, "--dry-run"]);
+    let due = rehearsed["due"].as_array().expect("a list");
+    assert!(due.iter().all(|one| one["refused"].is_null()), "{rehearsed}");
+    let waits: Vec<bool> = due.iter().map(|one| one["waits"].is_string()).collect();
+    assert_eq!(waits, [false, true, true, true, true], "{rehearsed}");
+    let fired = project.check(&["--at", &later]);
+    assert_eq!(fired["accepted"].as_array().map(Vec::len), Some(5), "{fired}");
+    assert_eq!(project.lines(), 5);
+    assert_eq!(project.statuses("all"), ["completed"; 5]);
+    // A tick that finds the run of another look still skips.
+    let text = chain("waits", "{ schedule: every 1h, catch_up: all }", "") + "    requires_approval: true\n";
+    project.define_text("waits", &text);
+    project.check(&["--at", &project.time_of("waits", 90)]);
+    let overlapping = project.check(&["--at", &project.time_of("waits", 150)]);
+    assert_eq!(overlapping["settled"][0]["reason"]["code"], "fire.skipped.overlap", "{overlapping}");
+}
+
+#[test]
+fn a_dry_run_says_which_fires_would_be_skipped() {
+    let project = Project::new();
+    project.define("often", "{ schedule: every 1m }", "");
+    let later = project.time_of("often", 3);
+    let rehearsed = project.check(&["--at", &later, "--dry-run"]);
+    let due = rehearsed["due"].as_array().expect("a list").iter();
+    let codes: Vec<&str> = due.map(|one| one["refused"]["code"].as_str().unwrap_or("fires")).collect();
+    assert_eq!(codes, ["fires", "fire.skipped.overlap", "fire.skipped.overlap"], "{rehearsed}");
+    project.check(&["--at", &later]);
+    assert_eq!(project.statuses("often"), ["completed", "skipped", "skipped"]);
+}
+
+#[test]
+fn a_fire_whose_run_cannot_begin_needs_attention() {
+    let project = Project::new();
+    project.define("hourly", "{ schedule: every 1h }", "");
+    project.desk.escrow(&["chain", "check"]);
+    fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
+    let items = || project.desk.escrow(&["attention", "--output", "json"]).json()["attention"].clone();
+    let failed = project.desk.escrow(&["chain", "check", "--at", &project.time_of("hourly", 61)]);
+    assert_eq!(failed.code, Some(3), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("hourly was fired by schedule.fired, and its run could not begin"),
+        "{}",
+        failed.stderr
+    );
+    assert!(!failed.stderr.contains("fired hourly"), "there is no run: {}", failed.stderr);
+    let item = items()[0].clone();
+    assert_eq!(
+        (&item["kind"], &item["reason_code"]),
+        (&json!("not_begun"), &json!("fire.failed.begin")),
+        "{item}"
+    );
+    assert_eq!((&item["playbook"], &item["run_ids"]), (&json!("hourly"), &json!([])), "{item}");
+    assert_eq!(item["next"], "escrow chain fire hourly");
+    assert!(item["summary"].as_str().is_some_and(|why| why.contains("note")), "{item}");
+    let listed = project.desk.escrow(&["chain", "list"]).stdout;
+    assert!(listed.contains("could not begin"), "{listed}");
+    // A dismissal covers it until it happens again.
+    let fingerprint = item["fingerprint"].as_str().expect("a fingerprint").to_owned();
+    project.desk.escrow(&["attention", "dismiss", &fingerprint, "--note", "known"]);
+    assert_eq!(items(), json!([]));
+    project.desk.escrow(&["chain", "check", "--at", &project.time_of("hourly", 121)]);
+    assert_eq!(items()[0]["count"], 1);
+    project.desk.write(".escrow/playbooks/note.yaml", NOTE);
+    project.check(&["--at", &project.time_of("hourly", 181)]);
+    assert_eq!(items(), json!([]), "a later tick makes up for it");
+    let listed = project.desk.escrow(&["chain", "list"]).stdout;
+    assert!(!listed.contains("could not begin"), "{listed}");
+}
+
+#[test]
 fn missed_ticks_have_a_reason_and_catch_up_makes_up_for_them() {
     let project = Project::new();
     project.define("skips", "{ schedule: every 1h }", "");
@@ -349,6 +423,68 @@ fn files_fire_when_they_change_and_have_been_quiet() {
     assert_eq!(fired["accepted"][0]["event"]["paths"], json!(["docs/b.md"]), "{fired}");
     assert_eq!(project.check(&[])["recorded"], json!([]));
     assert_eq!(project.lines(), 1);
+}
+
+#[test]
+fn a_daemon_notices_when_a_file_that_was_written_twice_has_become_quiet() {
+    let project = Project::new();
+    project.desk.write("docs/a.md", "one");
+    project.define("docs", "{ event: file.changed, paths: ['docs/**/*.md'] }", "");
+    let mut daemon = project.desk.start(&["chain", "daemon"]);
+    project.desk.until("the daemon looks", || {
+        let found = project.desk.escrow(&["chain", "list"]);
+        found.code == Some(0) && daemon.try_wait().expect("it can be asked").is_none()
+    });
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    for text in ["two", "three", "four"] {
+        project.desk.write("docs/a.md", text);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let written = std::time::Instant::now();
+    project.desk.until("the chain has fired", || project.lines() == 1);
+    let waited = written.elapsed();
+    daemon.kill().expect("it ends");
+    daemon.wait().expect("it ends");
+    assert!(waited < std::time::Duration::from_secs(8), "it fired {waited:?} after the last change");
+}
+
+#[test]
+fn files_that_change_while_a_chain_is_paused_do_not_fire_it() {
+    let project = Project::new();
+    project.desk.write("docs/a.md", "one");
+    project.define("docs", "{ event: file.changed, paths: ['docs/**/*.md'], debounce: 50ms }", "");
+    for (off, on) in [("pause", "resume"), ("disable", "enable")] {
+        for looks in [0, 2] {
+            project.desk.escrow(&["chain", off, "docs"]);
+            project.desk.write("docs/a.md", &format!("{off} {looks}"));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            for _ in 0..looks {
+                assert_eq!(project.check(&[])["recorded"], json!([]));
+            }
+            project.desk.escrow(&["chain", on, "docs"]);
+            assert_eq!(project.check(&[])["recorded"], json!([]), "{off}, {looks} checks");
+        }
+    }
+    project.desk.write("docs/a.md", "changed since");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(project.check(&[])["accepted"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_chain_that_is_enabled_is_as_it_was_before_it_was_disabled() {
+    let project = Project::new();
+    project.define("often", "{ schedule: every 1h }", "");
+    let status = |verbs: &[&str]| {
+        for verb in verbs {
+            assert_eq!(project.desk.escrow(&["chain", verb, "often"]).code, Some(0), "{verb}");
+        }
+        let shown = project.desk.escrow(&["chain", "show", "often", "--output", "json"]).json();
+        shown["chain"]["status"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(status(&["disable", "enable"]), "active");
+    assert_eq!(status(&["pause", "enable"]), "paused", "it was not disabled");
+    assert_eq!(status(&["disable", "enable"]), "paused", "nobody has resumed it");
+    assert_eq!(status(&["disable", "disable", "enable", "resume"]), "active");
 }
 
 #[test]

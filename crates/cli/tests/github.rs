@@ -343,6 +343,20 @@ fn what_was_changed_before_a_refusal_has_happened() {
 }
 
 #[test]
+fn an_effect_on_which_github_acts_late_is_not_repeated() {
+    let world = World::new();
+    world.with(|repository| {
+        repository.faults.push(Fault::After(Says::Cut));
+        // The first look comes before the request has arrived.
+        repository.reads = vec![Says::json(200, &json!([]))];
+    });
+    let (code, document) = world.call(&format!("op: comment.create\nbody: hello\n{RETRY}"));
+    assert_eq!(code, Some(0), "{document:#}");
+    assert_eq!(world.see(|repository| repository.comments.len()), 1);
+    assert_eq!(document["checks"]["call"]["runs"], 1, "{document:#}");
+}
+
+#[test]
 fn an_effect_that_did_not_happen_is_tried_again() {
     for (check, count) in CHANGES {
         let world = World::new();

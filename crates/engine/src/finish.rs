@@ -390,6 +390,18 @@ impl Run {
         Reason { code: ReasonCode::CompletedOk, summary, evidence: Vec::new() }
     }
 
+    /// The reason of a failed check, as that of a run which fails by it.
+    pub(crate) fn failure_of(&self, check: CheckIndex) -> Option<Reason> {
+        let failure =
+            self.state.checks[check.place()].failures.values().min_by_key(|failure| failure.entry)?;
+        let name = &self.state.plan.check(check).name;
+        Some(Reason {
+            code: failure.code,
+            summary: format!("`{name}` failed: {}", failure.message),
+            evidence: vec![Evidence::check(name, failure.message.clone())],
+        })
+    }
+
     /// Who denied what, and why. A reason travels unchanged from a nested run to the one around it.
     fn denied_reason(&self, denial: &Denial) -> Reason {
         match denial {

@@ -72,7 +72,7 @@ impl<'a> StepObject<'a> {
             "status": run.check_status(index),
             "skip_reason": run.step_skip(index),
             "timed_out": run.step_timed_out(index),
-            "reason": answer.and_then(nested_reason).map_or(Value::Null, |reason| json!(reason)),
+            "reason": run.step_reason(index),
             "run_id": answer.and_then(Answer::nested_run),
         });
         let output = match answer {
@@ -134,6 +134,12 @@ impl Run {
     /// The nested run of the last attempt of a step.
     pub fn step_run(&self, step: CheckIndex) -> Option<&str> {
         self.step_cell(step)?.answer.as_deref()?.nested_run()
+    }
+
+    /// How a step ended: as its nested run says it, or as a run that failed by this step would.
+    fn step_reason(&self, step: CheckIndex) -> Option<Reason> {
+        let nested = self.step_answer(step).and_then(nested_reason);
+        nested.or_else(|| self.failure_of(step).filter(|_| self.step_failed(step)))
     }
 
     fn step_timed_out(&self, step: CheckIndex) -> bool {

@@ -421,6 +421,7 @@ impl World {
         }
         let concurrency = self.chain(&fire.chain_id)?.concurrency;
         let rules = FireRules {
+            catches_up: false,
             concurrency,
             max_depth: ChainRules::MAX_DEPTH,
             inactive: None,

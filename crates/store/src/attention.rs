@@ -20,6 +20,8 @@ pub enum AttentionKind {
     Undelivered,
     /// A run was ended, and may or may not have had an effect.
     UnknownEffect,
+    /// A chain was fired, and its run could not begin.
+    NotBegun,
 }
 
 /// The subject of a reason: a check or an expected artifact.

@@ -142,6 +142,16 @@ pub struct Recording {
     pub occurrences: Vec<Occurrence>,
     pub handled: Vec<Handled>,
     pub cursors: Vec<CursorMove>,
+    /// Something has happened that counts only from then on: a look at this time finds it.
+    pub look_again_at: Option<Millis>,
+}
+
+impl Recording {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        let Recording { deliveries, occurrences, handled, cursors, look_again_at: _ } = self;
+        deliveries.is_empty() && occurrences.is_empty() && handled.is_empty() && cursors.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -158,6 +168,8 @@ pub enum Recorded {
 #[derive(Clone, Copy, Debug)]
 pub struct FireRules {
     pub concurrency: ChainConcurrency,
+    /// The fire is a tick of a schedule that catches up with every tick. Such ticks wait for one another.
+    pub catches_up: bool,
     pub max_depth: u32,
     /// Why nothing of the chain may begin, if so.
     pub inactive: Option<&'static str>,

@@ -61,6 +61,13 @@ pub trait Records: Send + Sync {
         at: Millis,
     ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>>;
 
+    /// Undoes that a chain was disabled: it is paused or active, as it was before.
+    fn enable_chain<'a>(
+        &'a self,
+        name: &'a str,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>>;
+
     /// Records an approval, a denial or an answer if it is the first word about its wait: compared and set in one
     /// transaction, and synced to the disk.
     fn decide<'a>(

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
 use crate::playbooks::{LoadedPlaybook, loaded, unreadable};
+use crate::schedule;
 
 /// A definition that was activated.
 #[derive(Debug)]
@@ -78,13 +79,21 @@ pub async fn disable(app: &App, name: &str) -> Result<ChainRow, Error> {
     set(app, name, ChainStatus::Disabled).await
 }
 
-/// It is active again, whatever it was.
+/// It is as it was before it was disabled: a chain that was paused stays paused.
 pub async fn enable(app: &App, name: &str) -> Result<ChainRow, Error> {
-    set(app, name, ChainStatus::Active).await
+    super::find(app, name).await?;
+    // Unless its triggers were put away when it was disabled, what happened since would fire it.
+    schedule::arm(app).await?;
+    let row = app.records()?.enable_chain(name, now_ms()).await?;
+    schedule::begin_watching(app).await?;
+    row.ok_or_else(|| super::list::unknown(name))
 }
 
 async fn set(app: &App, name: &str, status: ChainStatus) -> Result<ChainRow, Error> {
     super::find(app, name).await?;
+    schedule::arm(app).await?;
     let row = app.records()?.set_chain_status(name, status, now_ms()).await?;
+    // Changes of files count from here on.
+    schedule::begin_watching(app).await?;
     row.ok_or_else(|| super::list::unknown(name))
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use escrow_model::Plan;
+use escrow_model::{FireStatus, Plan};
 use escrow_playbook::nearest;
 use escrow_runtime::playbook_file;
-use escrow_store::{ChainRow, ChainRunFilter, ChainRunRow, Queries};
+use escrow_store::{ChainRow, ChainRunFilter, ChainRunRow, FireFilter, FireRow, Fires, Queries};
 
 use super::define::{compile, digest_of};
 use crate::app::App;
@@ -18,6 +18,8 @@ pub struct ListedChain {
     pub file: FileState,
     /// Newest first.
     pub runs: Vec<ChainRunRow>,
+    /// The last fire, if its run could not begin.
+    pub not_begun: Option<FireRow>,
 }
 
 /// The file of a chain, compared with its definition.
@@ -42,20 +44,27 @@ impl FileState {
 /// How many runs a list looks back.
 const RUNS_MAX: usize = 50;
 
+/// How many fires it looks back.
+const FIRES_MAX: usize = 50;
+
 /// Every defined chain with its last runs.
 pub async fn list(app: &App) -> Result<Vec<ListedChain>, Error> {
-    let queries = app.queries()?;
+    let (queries, fires) = (app.queries()?, app.fires_to_read()?);
     let mut listed = Vec::new();
     for row in queries.chains().await? {
-        listed.push(listed_chain(&*queries, row).await?);
+        listed.push(listed_chain(&*queries, &*fires, row).await?);
     }
     Ok(listed)
 }
 
-async fn listed_chain(queries: &dyn Queries, row: ChainRow) -> Result<ListedChain, Error> {
+async fn listed_chain(queries: &dyn Queries, fires: &dyn Fires, row: ChainRow) -> Result<ListedChain, Error> {
     let filter = ChainRunFilter { chain: Some(row.name.clone()), limit: Some(RUNS_MAX) };
     let runs = queries.chain_runs(&filter).await?;
-    Ok(ListedChain { file: file_state(&row), row, runs })
+    let newest = FireFilter { chain: Some(row.name.clone()), without_run: false, limit: Some(FIRES_MAX) };
+    let mut fires = fires.fires(&newest).await?.into_iter();
+    let last = fires.find(|fire| matches!(fire.status, FireStatus::Begun | FireStatus::Failed));
+    let not_begun = last.filter(|fire| fire.status == FireStatus::Failed);
+    Ok(ListedChain { file: file_state(&row), row, runs, not_begun })
 }
 
 fn file_state(row: &ChainRow) -> FileState {
@@ -83,7 +92,7 @@ pub async fn find(app: &App, name: &str) -> Result<ChainRow, Error> {
 /// The chain with this name, what became of its file, and its last runs.
 pub async fn show(app: &App, name: &str) -> Result<ListedChain, Error> {
     let row = find(app, name).await?;
-    listed_chain(&*app.queries()?, row).await
+    listed_chain(&*app.queries()?, &*app.fires_to_read()?, row).await
 }
 
 pub(super) fn unknown(name: &str) -> Error {

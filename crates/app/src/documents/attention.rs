@@ -1,6 +1,6 @@
 //! What needs a person, by cause. `docs/attention.md` describes every field.
 
-use escrow_model::{Millis, WaitKind, rfc3339};
+use escrow_model::{EventTrigger, Millis, WaitKind, rfc3339};
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal};
 use serde_json::{Value, json};
 
@@ -65,6 +65,15 @@ pub fn next_command(item: &AttentionItem, now: Millis) -> String {
         AttentionKind::Interrupted if item.count > 1 => "escrow resume --all".to_owned(),
         AttentionKind::Interrupted => format!("escrow resume {run}"),
         AttentionKind::Undelivered => "escrow chain check".to_owned(),
+        AttentionKind::NotBegun => {
+            let chain = shell_word(&item.playbook);
+            match item.subject.as_ref().map(|subject| subject.id.as_str()) {
+                Some(EventTrigger::SCHEDULE | EventTrigger::MANUAL) | None => {
+                    format!("escrow chain fire {chain}")
+                }
+                Some(_) => format!("escrow chain fire {chain} --event FILE"),
+            }
+        }
         AttentionKind::UnknownEffect => settles(item.subject.as_ref().map_or("", |subject| &subject.id)),
         AttentionKind::Warning | AttentionKind::Waiting => format!("escrow runs show {run}"),
         AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => {

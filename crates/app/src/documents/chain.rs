@@ -40,6 +40,7 @@ pub fn chain(listed: &ListedChain) -> Value {
         "created_at": rfc3339(row.created_at),
         "updated_at": rfc3339(row.updated_at),
         "last_run": last.map(row_summary),
+        "not_begun": listed.not_begun.as_ref().map(crate::fires::document),
         "waiting": waiting,
         "recent": counts,
     })

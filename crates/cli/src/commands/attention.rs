@@ -83,6 +83,7 @@ fn show(item: &AttentionItem, attempted: Option<&Attempted>, paint: Paint) -> St
         AttentionKind::Warning => paint.yellow("warning"),
         AttentionKind::Undelivered => paint.yellow("undelivered"),
         AttentionKind::UnknownEffect => paint.yellow("unknown effect"),
+        AttentionKind::NotBegun => paint.red("not begun"),
     };
     let times = if item.count > 1 { format!("  {} times", item.count) } else { String::new() };
     let place =

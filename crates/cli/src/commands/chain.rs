@@ -84,13 +84,14 @@ fn list_table(listed: &[ListedChain], paint: Paint) -> String {
             chains::FileState::Changed => "file changed since".to_owned(),
             chains::FileState::Missing => "file is gone".to_owned(),
         };
-        let last = one.runs.first().map_or_else(
-            || "never fired".to_owned(),
-            |run| {
+        let last = match (&one.not_begun, one.runs.first()) {
+            (Some(fire), _) => format!("could not begin {}", short_time(fire.decided_at.unwrap_or(fire.at))),
+            (None, Some(run)) => {
                 let status = documents::chain_status(run.status).replace('_', " ");
                 format!("{status} {}", short_time(run.created_at))
-            },
-        );
+            }
+            (None, None) => "never fired".to_owned(),
+        };
         table.row(&[
             (&name, paint.bold(&name)),
             (status, chain_status(one.row.status, paint)),

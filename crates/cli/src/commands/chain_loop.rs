@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use escrow_app::schedule::{Pass, Rehearsal, Scheduler};
+use escrow_app::schedule::{Expected, Pass, Prospect, Rehearsal, Scheduler};
 use escrow_app::{App, Caller, Error, StateDirectory, fires, webhooks};
 use escrow_model::{FireStatus, rfc3339};
 use escrow_runtime::os_actor;
@@ -26,7 +26,8 @@ pub(crate) async fn check(arguments: &ChainCheckArguments, shared: &Shared, ui: 
     }
     session::stop_on_signals(&app);
     let pass = scheduler.check(arguments.at).await?;
-    let exit = if pass.problems.is_empty() { Exit::Completed } else { Exit::WorldFailed };
+    let has_failed = pass.settled.iter().any(|fire| fire.status == FireStatus::Failed);
+    let exit = if pass.problems.is_empty() && !has_failed { Exit::Completed } else { Exit::WorldFailed };
     match ui.output() {
         Output::Human => {
             tell(&pass, ui);
@@ -56,21 +57,17 @@ fn tell(pass: &Pass, ui: &Ui) {
         ui.say(&format!("fired {} by {}: run {}", printable(&fire.chain), printable(&fire.event), fire.run));
     }
     for fire in &pass.settled {
-        let word = match fire.status {
-            FireStatus::Missed => "missed",
-            FireStatus::Recorded
-            | FireStatus::Accepted
-            | FireStatus::Begun
-            | FireStatus::Skipped
-            | FireStatus::Failed => "skipped",
-        };
-        let why = fire.reason.as_deref().unwrap_or_default();
-        ui.say(&format!(
-            "{word} {} by {}: {}",
-            printable(&fire.chain),
-            printable(&fire.event),
-            printable(why)
-        ));
+        let why = printable(fire.reason.as_deref().unwrap_or_default());
+        let (chain, event) = (printable(&fire.chain), printable(&fire.event));
+        match fire.status {
+            FireStatus::Failed => ui.say_even_when_quiet(&format!(
+                "warning: {chain} was fired by {event}, and its run could not begin: {why}"
+            )),
+            FireStatus::Missed => ui.say(&format!("missed {chain} by {event}: {why}")),
+            FireStatus::Recorded | FireStatus::Accepted | FireStatus::Begun | FireStatus::Skipped => {
+                ui.say(&format!("skipped {chain} by {event}: {why}"));
+            }
+        }
     }
     for run in &pass.resumed {
         ui.say(&format!("resumed run {run}"));
@@ -93,11 +90,13 @@ fn rehearsed(found: &Rehearsal, ui: &Ui) -> Exit {
         } }));
         return Exit::Completed;
     }
-    for one in &found.due {
-        let (chain, event) = (printable(&one.fire.chain), printable(&one.fire.event));
-        match &one.fire.refused {
-            None => ui.page(&format!("would fire {chain} by {event} ({})", printable(&one.fire.key))),
-            Some((_, why)) => ui.page(&format!("would skip {chain} by {event}: {}", printable(why))),
+    for Expected { occurrence: Occurrence { fire, .. }, decision } in &found.due {
+        let what =
+            format!("{} by {} ({})", printable(&fire.chain), printable(&fire.event), printable(&fire.key));
+        match decision {
+            Prospect::Fires => ui.page(&format!("would fire {what}")),
+            Prospect::Waits(why) => ui.page(&format!("would fire {what}, {}", printable(why))),
+            Prospect::Skipped(_, why) => ui.page(&format!("would skip {what}: {}", printable(why))),
         }
     }
     for fire in &found.undecided {
@@ -115,14 +114,20 @@ fn rehearsed(found: &Rehearsal, ui: &Ui) -> Exit {
     Exit::Completed
 }
 
-fn due_document(one: &Occurrence) -> Value {
-    let fire = &one.fire;
+fn due_document(one: &Expected) -> Value {
+    let fire = &one.occurrence.fire;
+    let (refused, waits) = match &one.decision {
+        Prospect::Fires => (None, None),
+        Prospect::Waits(why) => (None, Some(why)),
+        Prospect::Skipped(code, why) => (Some(json!({ "code": code, "summary": why })), None),
+    };
     json!({
         "chain": fire.chain,
         "key": fire.key,
         "event": fire.event,
         "at": rfc3339(fire.at),
-        "refused": fire.refused.as_ref().map(|(code, why)| json!({ "code": code, "summary": why })),
+        "refused": refused,
+        "waits": waits,
     })
 }
 

@@ -246,7 +246,10 @@ fn verdict(run: &Run, paint: Paint) -> String {
         }
     }
     let decisive = reason.evidence.iter().find(|one| one.kind == "check").map(|one| one.id.as_str());
-    let name = decisive.or_else(|| first_failed(run).map(|check| check.name));
+    // The reason of a chain is that of its step, unchanged: it names a check of another run.
+    let is_own = run.plan_of().kind.chain().is_none();
+    let name = decisive.filter(|_| is_own).or_else(|| first_failed(run).map(|check| check.name));
+    let name = name.or(decisive.filter(|name| run.plan_of().find(name).is_some()));
     if let (RunStatus::Failed, Some(name)) = (status, name) {
         let (next, id) = (paint.dim("next:"), &run.options().run);
         text.push_str(&format!("  {next} escrow explain {id} {name}    or  escrow logs {id} {name}\n"));

@@ -26,7 +26,8 @@ pub(super) struct DraftStep {
 const SHARED: &[&str] =
     &["timeout", "requires_approval", "env", "idempotent", "reconcile", "effect_key", "secrets"];
 
-/// The steps of a file whose shape was checked. One without work is left out, and reported.
+/// The steps of a file whose shape was checked. One without work is reported, and keeps its place, so that the others keep
+/// their numbers.
 pub(super) fn decode(
     root: &Node,
     references: &dyn ReferenceResolver,
@@ -34,8 +35,11 @@ pub(super) fn decode(
 ) -> Vec<DraftStep> {
     let mut taken = BTreeSet::new();
     let items = root.get("steps").and_then(|steps| steps.list()).unwrap_or_default();
-    let steps: Vec<DraftStep> =
-        items.iter().filter_map(|item| step(item, &mut taken, references, found)).collect();
+    let mut steps: Vec<DraftStep> = Vec::new();
+    for item in items {
+        let read = step(item, &mut taken, references, found);
+        steps.push(read.unwrap_or_else(|| stand_in(item, &mut taken)));
+    }
     let mut names: Vec<(&str, &Node)> = Vec::new();
     for item in items {
         let Some(node) = item.get("name") else { continue };
@@ -119,6 +123,22 @@ fn step(
     let is_with_a_map = item.get("with").is_none_or(|with| with.map().is_some());
     let is_sound = found.errors() == before && is_with_a_map;
     Some(DraftStep { check, step, condition: item.entry("condition").cloned(), verdict, is_sound })
+}
+
+/// In the place of a step whose work cannot be read.
+fn stand_in(item: &Node, taken: &mut BTreeSet<String>) -> DraftStep {
+    let at = item.span.start..item.span.start;
+    let kind = Rc::new(Node::text_at(at.clone(), "noop".to_owned()));
+    let entries = vec![Entry { key: "type".to_owned(), key_span: at.clone(), value: kind }];
+    let name = item.get("name").and_then(|name| name.scalar_text()).map(str::to_owned);
+    let check = Entry {
+        key: unique("step", taken),
+        key_span: at,
+        value: Rc::new(Node::map_at(item.span.clone(), entries)),
+    };
+    let step = Step { name, work: StepWork::Skill(String::new()), condition: None };
+    let condition = item.entry("condition").cloned();
+    DraftStep { check, step, condition, verdict: None, is_sound: false }
 }
 
 fn of_skill(skill: &Entry, item: &Node) -> Vec<Entry> {

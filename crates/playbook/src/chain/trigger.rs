@@ -136,6 +136,10 @@ impl TriggerDecoder<'_> {
                     .also(schedule.key_span.clone(), "first trigger")
                     .help("put both into a list: `any: [{ schedule: … }, { event: … }]`"),
                 );
+                // Whichever of them stays, its problems are worth knowing.
+                self.known_keys(node, &[SCHEDULE_KEYS, EVENT_KEYS].concat());
+                self.schedule(node, schedule);
+                self.event(node, event);
                 None
             }
             (None, None) => {
@@ -164,7 +168,17 @@ impl TriggerDecoder<'_> {
         match ScheduleClock::checked(&schedule, 0) {
             Ok(_) => Some(schedule),
             Err(error) => {
-                self.bad_schedule(&schedule, &error, entry, zone_span);
+                self.bad_schedule(&schedule, &error, entry, zone_span.clone());
+                // The pattern and the time zone are checked together; the other one may be wrong, too.
+                let other = match error {
+                    ScheduleError::Zone => Schedule { timezone: "UTC".to_owned(), ..schedule.clone() },
+                    ScheduleError::Never | ScheduleError::Pattern(_) => {
+                        Schedule { cadence: Cadence::EveryMs(PERIOD_MS_MIN), ..schedule.clone() }
+                    }
+                };
+                if let Err(error) = ScheduleClock::checked(&other, 0) {
+                    self.bad_schedule(&schedule, &error, entry, zone_span);
+                }
                 None
             }
         }

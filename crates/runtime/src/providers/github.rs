@@ -22,6 +22,8 @@ mod review;
 mod status;
 mod target;
 
+use std::time::Duration;
+
 use escrow_model::{
     Answer, ConditionalKeys, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec,
     Request,
@@ -149,7 +151,7 @@ impl Provider for Github {
 
     fn reconcile<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
         Box::pin(async {
-            match look(request, attempt).await {
+            match look_twice(request, attempt).await {
                 Ok(found) => found.into_answer(),
                 Err(fault) => Answer::fault(fault),
             }
@@ -205,6 +207,25 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Value, Provider
         Operation::GetDiff => read::diff(&api, &target).await,
     };
     done.map_err(|fault| api.in_view_of_changes(fault))
+}
+
+/// How long a request that was cut off may still be on its way.
+const ON_ITS_WAY: Duration = Duration::from_secs(3);
+
+/// That an effect is absent is believed only when it is absent a while later, too: the process that sent the request may
+/// have been killed a moment ago, before GitHub has acted on it.
+async fn look_twice(request: &Request, attempt: &Attempt) -> Result<Found, ProviderFault> {
+    match look(request, attempt).await? {
+        Found::Absent(_) => {}
+        found @ (Found::Done(_) | Found::Unclear(_)) => return Ok(found),
+    }
+    tokio::select! {
+        () = tokio::time::sleep(ON_ITS_WAY) => look(request, attempt).await,
+        () = attempt.cancellation.cancelled() => {
+            let message = "interrupted by the end of the run";
+            Err(ProviderFault::transient(FaultCode::Cancelled, message))
+        }
+    }
 }
 
 async fn look(request: &Request, attempt: &Attempt) -> Result<Found, ProviderFault> {

@@ -75,7 +75,9 @@ async fn look(armed: &ArmedTrigger, looking: &Looking<'_>) -> Result<Option<Reco
     }
     let quiet_ms = looking.now_ms.saturating_sub(newest_ms);
     if newest_ms <= looking.now_ms && quiet_ms < trigger.debounce_ms {
-        return Ok(None);
+        // Nobody tells when a file has been quiet for long enough.
+        let look_again_at = Some(newest_ms.saturating_add(trigger.debounce_ms));
+        return Ok(Some(Recording { look_again_at, ..Recording::default() }));
     }
     let event = changed(&before, &now, looking.now_ms);
     let occurrences = offer(&event, &Origin::default(), std::slice::from_ref(armed));

@@ -380,6 +380,15 @@ impl Records for Store {
         Box::pin(self.blocking(move |store| store.set_chain_status(&name, status, at)))
     }
 
+    fn enable_chain<'a>(
+        &'a self,
+        name: &'a str,
+        at: Millis,
+    ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>> {
+        let name = name.to_owned();
+        Box::pin(self.blocking(move |store| store.enable_chain(&name, at)))
+    }
+
     fn decide<'a>(
         &'a self,
         run: &'a RunId,

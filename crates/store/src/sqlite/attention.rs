@@ -66,6 +66,7 @@ impl Store {
                 .chain(causes::interrupted(connection, &judge)?)
                 .chain(causes::undelivered(connection)?)
                 .chain(causes::unknown_effects(connection)?)
+                .chain(causes::not_begun(connection)?)
             {
                 add(one, &dismissals, &mut items);
             }
@@ -133,6 +134,7 @@ pub(crate) fn forget_gone(connection: &Connection) -> Result<(), SqliteError> {
         .chain(causes::interrupted(connection, &|_| Liveness::Dead)?)
         .chain(causes::undelivered(connection)?)
         .chain(causes::unknown_effects(connection)?)
+        .chain(causes::not_begun(connection)?)
     {
         add(one, &dismissals, &mut left);
     }
@@ -187,7 +189,9 @@ fn add(
         (item.last_at, item.summary, item.wait) = (one.at, one.summary, one.wait);
         item.title = one.title;
     }
-    item.runs.push(one.run);
+    if one.cause.kind != AttentionKind::NotBegun {
+        item.runs.push(one.run);
+    }
     item.runs.sort_by(|a, b| b.cmp(a));
     item.runs.truncate(RUNS_MAX);
 }

@@ -27,6 +27,9 @@ CREATE TABLE chains (
 ) STRICT;
 ";
 
+/// A step of the schema: a chain that is enabled again is as it was before it was disabled.
+pub(crate) const PAUSED: &str = "ALTER TABLE chains ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;";
+
 const COLUMNS: &str = "id, name, definition, status, created_at, updated_at, text, sha256, version, file, directory, \
     defined_by";
 
@@ -70,9 +73,24 @@ impl Store {
         self.write(Durability::Full, move |connection| {
             connection
                 .prepare_cached(
-                    "UPDATE chains SET status = ?2, updated_at = ?3 WHERE name = ?1 AND status <> ?2",
+                    "UPDATE chains SET paused = (?2 = 'disabled' AND status = 'paused'), status = ?2, updated_at = ?3
+                     WHERE name = ?1 AND status <> ?2",
                 )?
                 .execute((&name, status.as_str(), at))?;
+            Ok(find(&name, connection)?)
+        })
+    }
+
+    /// Undoes that a chain was disabled, and nothing else. `None` when there is no such chain.
+    pub fn enable_chain(&self, name: &str, at: Millis) -> Result<Option<ChainRow>, StoreError> {
+        let name = name.to_owned();
+        self.write(Durability::Full, move |connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE chains SET status = iif(paused, 'paused', 'active'), paused = 0, updated_at = ?2
+                     WHERE name = ?1 AND status = 'disabled'",
+                )?
+                .execute((&name, at))?;
             Ok(find(&name, connection)?)
         })
     }

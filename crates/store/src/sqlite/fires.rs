@@ -110,6 +110,9 @@ CREATE INDEX deliveries_by_age ON deliveries (at);
 /// A step of the schema: time alone does not tell what came before a definition, because clocks are set back.
 pub(crate) const FEED: &str = "ALTER TABLE armed_triggers ADD COLUMN feed INTEGER NOT NULL DEFAULT 0;";
 
+/// A step of the schema: fires whose run could not begin are few among many.
+pub(crate) const FAILED: &str = "CREATE INDEX fires_failed ON fires (id) WHERE status = 'failed';";
+
 const COLUMNS: &str =
     "id, chain_id, chain, key, at, event, payload, depth, status, reason_code, reason, run, decided_at";
 

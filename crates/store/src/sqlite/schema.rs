@@ -40,6 +40,7 @@ const STEPS: &[&[&str]] = &[
     &[],
     // A run that completed with warnings needs attention, whatever they are about.
     &[],
+    &[fires::FAILED, chains::PAUSED],
 ];
 
 /// Since this version a removal is a link of the roster.

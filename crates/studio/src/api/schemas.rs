@@ -293,6 +293,7 @@ const SCHEMAS: &[(&str, Members)] = &[
                         "warning",
                         "undelivered",
                         "unknown_effect",
+                        "not_begun",
                     ]
                 }),
             ),
@@ -374,6 +375,7 @@ const SCHEMAS: &[(&str, Members)] = &[
             ("defined_by", Nullable(&Text)),
             ("created_at", Time),
             ("updated_at", Time),
+            ("not_begun", Nullable(&Object)),
             ("last_run", Nullable(&Named("LastChainRun"))),
             ("waiting", Integer),
             ("recent", MapOf(&Integer)),

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use super::{csrf, empty};
 use crate::answer::PageError;
 use crate::layout::{Frame, Nav, anchor, clipped, icon, id_short, line, ticked, when};
-use crate::view::View;
+use crate::view::{View, encoded};
 
 /// Causes of one group that are listed; the others are counted.
 const CAUSES_MAX: usize = 100;
@@ -44,7 +44,10 @@ impl Group {
             AttentionKind::Waiting => Group::Waiting,
             AttentionKind::Interrupted => Group::Interrupted,
             AttentionKind::UnknownEffect => Group::Unknown,
-            AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => Group::Failed,
+            AttentionKind::Failed
+            | AttentionKind::TimedOut
+            | AttentionKind::Aborted
+            | AttentionKind::NotBegun => Group::Failed,
             AttentionKind::Warning | AttentionKind::Undelivered => Group::Warned,
         }
     }
@@ -134,7 +137,7 @@ fn looks(item: &AttentionItem) -> (&'static str, &'static str) {
         AttentionKind::UnknownEffect => ("unk", "unk"),
         AttentionKind::Failed => ("bad", "bad"),
         AttentionKind::TimedOut => ("clock", "bad"),
-        AttentionKind::Aborted => ("block", "bad"),
+        AttentionKind::Aborted | AttentionKind::NotBegun => ("block", "bad"),
         AttentionKind::Warning | AttentionKind::Undelivered => ("warn", "warn"),
     }
 }
@@ -156,6 +159,8 @@ fn cause(
     let run = item.runs.first().map_or(String::new(), ToString::to_string);
     let place = item.subject.as_ref().map(|subject| format!(" · {}", line(&subject.id))).unwrap_or_default();
     let link = match &item.wait {
+        // It has no run.
+        None if item.kind == AttentionKind::NotBegun => format!("/chains/{}", encoded(&item.playbook)),
         Some(wait) if wait.kind != WaitKind::Nested => format!("/runs/{run}#{}", wait.id),
         Some(_) | None => format!("/runs/{run}{}", part_of_page(item)),
     };
@@ -172,7 +177,7 @@ fn cause(
                     @else if item.kind == AttentionKind::UnknownEffect { span.code { "unknown_effect" } }
                     @else { span.code { "interrupted" } }
                     span { (when(item.last_at, now)) }
-                    a.id href={ "/runs/" (run) } { (id_short(&run)) }
+                    @if !run.is_empty() { a.id href={ "/runs/" (run) } { (id_short(&run)) } }
                 }
                 @if let Some(seen) = &item.dismissed {
                     p.meta { span { "dismissed" @if let Some(by) = &seen.by { " by " (line(by)) } ": " (line(&seen.note)) } }
@@ -203,6 +208,7 @@ fn headline(item: &AttentionItem) -> String {
     match item.wait.as_ref().map(|wait| wait.kind) {
         Some(WaitKind::Approval) => format!("`{place}` asks for your approval"),
         Some(WaitKind::UnknownEffect) => format!("`{place}` may or may not have taken effect"),
+        None if item.kind == AttentionKind::NotBegun => format!("Its run could not begin: {}", item.summary),
         Some(WaitKind::Input | WaitKind::Nested) | None if item.kind == AttentionKind::Interrupted => {
             "The process that drove it is gone".to_owned()
         }

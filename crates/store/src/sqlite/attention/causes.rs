@@ -203,6 +203,36 @@ pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Sq
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Fires whose run could not begin. A later fire with the same event makes up for it; of a schedule, any later tick does.
+pub(super) fn not_begun(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT chain, event, reason_code, reason, coalesce(decided_at, at) FROM fires INDEXED BY fires_failed
+         WHERE status = 'failed' AND NOT EXISTS (
+             SELECT 1 FROM fires AS later
+             WHERE later.chain_id = fires.chain_id AND later.id > fires.id AND later.status = 'begun'
+               AND later.event = fires.event
+               AND (later.event = 'schedule.fired' OR later.payload = fires.payload))",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::NotBegun,
+                reason_code: row.get(2)?,
+                playbook: row.get(0)?,
+                subject: Some(Subject { kind: "event".into(), id: row.get(1)? }),
+                wait: None,
+            },
+            at: row.get(4)?,
+            // There is none.
+            run: RunId::from_stored(""),
+            summary: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+            title: None,
+            wait: None,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Runs that should be running, and whose process is gone.
 pub(super) fn interrupted(
     connection: &Connection,

@@ -96,6 +96,12 @@ pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), S
                 .prepare_cached("DELETE FROM occurrences WHERE chain_id = ?1 AND used = 0")?
                 .execute([id])?;
         }
+        if row.status != ChainStatus::Active {
+            // What changes meanwhile does not count. The next look after it is active again begins anew.
+            connection
+                .prepare_cached("DELETE FROM cursors WHERE name >= ?1 AND name < ?2")?
+                .execute((format!("files:{id}:"), format!("files:{id};")))?;
+        }
         let sources = match row.status {
             ChainStatus::Active => chain.sources.as_slice(),
             ChainStatus::Paused | ChainStatus::Disabled => &[],

@@ -36,6 +36,12 @@ pub(super) fn deciding(
         }
         let open = open_runs(&fire, connection)?;
         match rules.concurrency {
+            ChainConcurrency::Skip
+                if rules.catches_up
+                    && (fire.code == Some(FireCode::Queued) || is_behind(&fire, &open, connection)?) =>
+            {
+                queue(&fire, &open, rules.at, connection)
+            }
             ChainConcurrency::Skip => match open.first() {
                 None => accept(&fire, rules.at, connection),
                 Some(run) => {
@@ -93,6 +99,22 @@ fn open_runs(fire: &FireRow, connection: &Connection) -> Result<Vec<RunId>, Sqli
         Ok(RunId::from_stored(row.get::<_, String>(0)?))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether each of these runs is that of a tick that the same look has found: to skip a tick because of another one that
+/// is caught up with at the same time would catch up with one of them.
+fn is_behind(fire: &FireRow, open: &[RunId], connection: &Connection) -> Result<bool, Trouble> {
+    let mut found = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM fires WHERE run = ?1 AND chain_id = ?2 AND at = ?3 AND event = ?4)",
+    )?;
+    for run in open {
+        let is_one: bool = found
+            .query_row((run.as_str(), fire.chain_id.as_str(), fire.at, &fire.event), |row| row.get(0))?;
+        if !is_one {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[derive(Clone, Copy)]
