@@ -162,11 +162,18 @@ impl TriggerDecoder<'_> {
             self.wrong(entry, "a cron pattern or an interval such as `every 6h`");
             return None;
         };
-        let cadence = self.cadence(text, &entry.value.span)?;
-        let schedule = Schedule { cadence, timezone: timezone?, catch_up: catch_up?, jitter_ms: jitter? };
+        let cadence = self.cadence(text, &entry.value.span);
+        let is_sound = cadence.is_some() && timezone.is_some() && catch_up.is_some() && jitter.is_some();
+        // What was reported is replaced, so that the rest can be checked.
+        let schedule = Schedule {
+            cadence: cadence.unwrap_or(Cadence::EveryMs(PERIOD_MS_MIN)),
+            timezone: timezone.unwrap_or_else(|| "UTC".to_owned()),
+            catch_up: catch_up.unwrap_or_default(),
+            jitter_ms: jitter.unwrap_or_default(),
+        };
         let zone_span = node.get("timezone").map(|zone| zone.span.clone());
         match ScheduleClock::checked(&schedule, 0) {
-            Ok(_) => Some(schedule),
+            Ok(_) => is_sound.then_some(schedule),
             Err(error) => {
                 self.bad_schedule(&schedule, &error, entry, zone_span.clone());
                 // The pattern and the time zone are checked together; the other one may be wrong, too.

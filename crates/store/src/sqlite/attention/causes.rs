@@ -204,7 +204,7 @@ pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Sq
 }
 
 /// Fires whose run could not begin. A later fire with the same event makes up for it; of a schedule, any later tick does.
-pub(super) fn not_begun(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+pub(super) fn not_begun(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT chain, event, reason_code, reason, coalesce(decided_at, at) FROM fires INDEXED BY fires_failed
          WHERE status = 'failed' AND NOT EXISTS (

@@ -103,7 +103,7 @@ fn open_runs(fire: &FireRow, connection: &Connection) -> Result<Vec<RunId>, Sqli
 
 /// Whether each of these runs is that of a tick that the same look has found: to skip a tick because of another one that
 /// is caught up with at the same time would catch up with one of them.
-fn is_behind(fire: &FireRow, open: &[RunId], connection: &Connection) -> Result<bool, Trouble> {
+fn is_behind(fire: &FireRow, open: &[RunId], connection: &Connection) -> Result<bool, SqliteError> {
     let mut found = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM fires WHERE run = ?1 AND chain_id = ?2 AND at = ?3 AND event = ?4)",
     )?;
