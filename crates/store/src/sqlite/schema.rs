@@ -180,8 +180,10 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] =
-        &["9765feb6", "56f84901", "425593e1", "c9e4c301", "c9e4c301", "03bc3a48", "5e8afdbe", "5e8afdbe", "1dbf36c1"];
+    const DIGESTS: &[&str] = &[
+        "9765feb6", "56f84901", "425593e1", "c9e4c301", "c9e4c301", "03bc3a48", "5e8afdbe", "5e8afdbe",
+        "1dbf36c1",
+    ];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {
