@@ -288,6 +288,10 @@ fn name_of(command: &SurveyedCommand) -> Option<String> {
     let program = command.words.first()?.as_deref()?;
     let program = program.rsplit('/').next().unwrap_or(program);
     let arguments: Vec<Option<&str>> = command.words[1..].iter().map(Option::as_deref).collect();
+    let spelled = spelled_out(command);
+    if changes_by_options(program, &spelled) && !is_dry(&arguments) {
+        return Some(program.to_owned());
+    }
     // `python -m twine upload` is `twine upload`.
     if program.starts_with("python")
         && let Some(at) = arguments.iter().position(|word| *word == Some("-m"))
@@ -297,10 +301,26 @@ fn name_of(command: &SurveyedCommand) -> Option<String> {
     named(program, &arguments)
 }
 
+/// The arguments of a command. An option that is joined to a value which is known only at run time is two words: `-X$M` is
+/// `-X $M`.
+fn spelled_out(command: &SurveyedCommand) -> Vec<Option<&str>> {
+    let mut words = Vec::with_capacity(command.words.len());
+    for (word, beginning) in command.words.iter().zip(&command.beginnings).skip(1) {
+        if word.is_none() && beginning.len() > 1 && beginning.starts_with('-') {
+            words.push(Some(beginning.trim_end_matches('=')));
+        }
+        words.push(word.as_deref());
+    }
+    words
+}
+
+fn is_dry(arguments: &[Option<&str>]) -> bool {
+    let words = ["--dry-run", "--dryrun", "--dry-run=client", "--dry-run=server"];
+    arguments.iter().flatten().any(|word| words.contains(word))
+}
+
 fn named(program: &str, arguments: &[Option<&str>]) -> Option<String> {
-    let is_dry =
-        |word: &&str| matches!(*word, "--dry-run" | "--dryrun" | "--dry-run=client" | "--dry-run=server");
-    if arguments.iter().flatten().any(is_dry) {
+    if is_dry(arguments) {
         return None;
     }
     if changes_by_options(program, arguments) {
@@ -418,6 +438,14 @@ mod tests {
             ("gh api -X DELETE repos/a", "gh"),
             ("gh api graphql -f query=x", "gh"),
             ("curl -X POST https://x", "curl"),
+            ("curl -X $M https://x", "curl"),
+            ("curl -X$M https://x", "curl"),
+            ("curl -sX\"$M\" https://x", "curl"),
+            ("curl --request=$M https://x", "curl"),
+            ("wget --method=$M https://x", "wget"),
+            ("gh api --method=$M repos/a", "gh"),
+            ("http $M https://x", "http"),
+            ("http --timeout 3 $M x.org/y", "http"),
             ("curl -XDELETE https://x", "curl"),
             ("curl -sS -d @file https://x", "curl"),
             ("curl -sd a=1 https://x", "curl"),
@@ -530,6 +558,12 @@ mod tests {
             "gh api repos/a/b",
             "gh api -X GET repos/a -f per_page=1",
             "curl -fsS https://x",
+            "curl -H\"A: $T\" --user=$U -o$F https://x",
+            "http $URL",
+            "http $URL a==1 Accept:$T",
+            "http --timeout $T https://x",
+            "http GET $URL",
+            "http -v HEAD $URL a==1",
             "curl -G -d q=1 https://x",
             "curl -X GET https://x",
             "npm test; npm ci; npm run publish-docs",

@@ -199,6 +199,10 @@ fn gh_api(words: Words<'_>) -> bool {
 fn httpie(words: Words<'_>) -> bool {
     let is_word = |word: &&Option<&str>| word.is_none_or(|word| !word.starts_with('-'));
     let operands: Vec<Option<&str>> = words.iter().filter(is_word).copied().collect();
+    let is_argument = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| words[before]);
+        before.is_some_and(|before| HTTPIE_VALUES.contains(&before))
+    };
     let is_method = |word: &str| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     let reads =
         |word: &str| matches!(word.to_ascii_uppercase().as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
@@ -214,8 +218,50 @@ fn httpie(words: Words<'_>) -> bool {
     }
     let is_raw = |word: &&str| *word == "--raw" || word.starts_with("--raw=");
     let has_method = operands.iter().flatten().any(|word| is_method(word) && reads(word));
+    // A word that is known only at run time, before the address, may be a method.
+    let mut candidates = (0..words.len()).filter(|at| is_word(&&words[*at]) && !is_argument(*at));
+    let first = candidates.next().map(|at| words[at]);
+    let second = candidates.next().map(|at| words[at]);
+    if let (Some(None), Some(second), false) = (first, second, has_method)
+        && second.is_none_or(|word| !is_item(word))
+    {
+        return true;
+    }
     !has_method
         && (words.iter().flatten().any(is_raw) || operands.iter().skip(1).flatten().any(|word| is_data(word)))
+}
+
+/// Options of HTTPie and xh with a value.
+const HTTPIE_VALUES: &[&str] = &[
+    "--auth",
+    "--auth-type",
+    "--cert",
+    "--cert-key",
+    "--format-options",
+    "--max-redirects",
+    "--output",
+    "--pretty",
+    "--print",
+    "--proxy",
+    "--session",
+    "--session-read-only",
+    "--style",
+    "--timeout",
+    "--verify",
+    "-A",
+    "-a",
+    "-o",
+    "-p",
+    "-s",
+];
+
+/// Whether a word is an item of a request (`a=1`, `a==1`, `Name:value`) and no address.
+fn is_item(word: &str) -> bool {
+    let Some(at) = word.find(['=', ':', '@', '/']).filter(|at| *at > 0) else { return false };
+    let (name, rest) = word.split_at(at);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let is_port = rest.strip_prefix(':').is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()));
+    is_name && !rest.starts_with('/') && !rest.starts_with("://") && !is_port
 }
 
 /// Whether an item of a request is data, and no header (`a:b`) and no query (`a==b`).

@@ -13,6 +13,8 @@ use super::word::{Command, UNKNOWN, Word};
 pub struct SurveyedCommand {
     /// A word that is known only at run time, or in part, is `None`.
     pub words: Vec<Option<String>>,
+    /// How each word begins, as far as that is known.
+    pub beginnings: Vec<String>,
     /// Its first word in the source.
     pub span: Range<usize>,
 }
@@ -61,7 +63,8 @@ pub fn survey_arguments(sources: &[&str]) -> Survey {
     let mut survey = Survey::default();
     let words = sources.iter().map(|source| {
         let text = if source.contains("{{") || source.contains("{%") {
-            UNKNOWN.to_string()
+            let known = source.find("{{").into_iter().chain(source.find("{%")).min().unwrap_or_default();
+            format!("{}{UNKNOWN}", &source[..known])
         } else {
             (*source).to_owned()
         };
@@ -100,8 +103,9 @@ impl Survey {
             for code in code_of(words) {
                 self.code(&code, &span, nesting);
             }
+            let beginnings = words.iter().map(|word| word.literal_prefix().to_owned()).collect();
             let words = words.iter().map(|word| (!word.text.contains(UNKNOWN)).then(|| word.text.clone()));
-            self.commands.push(SurveyedCommand { words: words.collect(), span });
+            self.commands.push(SurveyedCommand { words: words.collect(), beginnings, span });
         }
     }
 
