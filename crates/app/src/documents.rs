@@ -27,7 +27,7 @@ pub use journal::journal;
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
-pub use wait::{approval, approvals, attempted, next_command as next_of_wait};
+pub use wait::{approval, approvals, assumed_done, attempted, next_command as next_of_wait};
 
 use escrow_playbook::{Diagnostic, Preview, Report};
 use serde_json::{Value, json};

@@ -13,6 +13,7 @@ use escrow_store::{DeliveryResult, DueNotification, Notification, WaitRow};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
+use crate::documents::assumed_done;
 use crate::error::Error;
 
 /// Longer than a delivery may take: until then no other process tries.
@@ -72,7 +73,8 @@ fn notification(wait: &WaitRow, now: Millis) -> Option<Notification> {
         }
         WaitKind::Input => ("input", vec![format!("escrow answer {} TEXT", wait.id)]),
         WaitKind::UnknownEffect => {
-            ("unknown_effect", vec![format!("escrow resume {} --assume {}=done", wait.run, wait.check)])
+            let done = assumed_done(&format!("{}{}", wait.check, wait.scope));
+            ("unknown_effect", vec![format!("escrow resume {} --assume {done}", wait.run)])
         }
     };
     if wait.has_recorded_decision {

@@ -369,6 +369,22 @@ fn one_actor_counts_once_where_two_must_approve() {
     assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.aborted.denied");
 }
 
+#[test]
+fn an_approval_that_is_recorded_and_not_delivered_counts_and_decides_nothing_where_two_must_approve() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {count: 2}}}");
+    let id = id_of(&waiting(&desk));
+    assert_eq!(desk.escrow(&["approve", &id, "--no-run"]).code, Some(0));
+    let wait = waiting(&desk);
+    assert_eq!(wait["approvals"][0]["by"], json!(actor()), "{wait}");
+    assert_eq!(wait["next"], format!("escrow approve {id}"));
+    let listed = desk.escrow(&["approvals"]).stdout;
+    assert!(!listed.contains("decided") && listed.contains(&actor()), "{listed}");
+    assert!(desk.escrow(&["attention"]).stdout.contains("escrow approve"));
+    assert_eq!(desk.escrow(&["deny", &id, "--no-run"]).code, Some(0), "one denial decides");
+    assert_eq!(waiting(&desk)["next"].as_str().map(|next| next.contains("resume")), Some(true));
+}
+
 /// A check that tries to approve its own run, by a command that begins like this.
 fn sneaking(prefix: &str) -> (Desk, Value) {
     let desk = Desk::new();

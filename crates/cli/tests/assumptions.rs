@@ -232,6 +232,20 @@ checks:
 }
 
 #[test]
+fn the_command_about_an_item_is_quoted_for_shells_that_read_brackets() {
+    let desk = Desk::new();
+    desk.write(
+        "items.yaml",
+        "checks:
+  list: {type: command, exec: 'echo [1]', forEach: true}
+  each: {type: command, depends_on: list, criticality: external, exec: 'kill -9 $$'}",
+    );
+    let waits = desk.escrow(&["run", "items.yaml"]);
+    let said = format!("{}{}", waits.stdout, waits.stderr);
+    assert!(said.contains("--assume 'each[0]=done'"), "{said}");
+}
+
+#[test]
 fn a_key_that_no_effect_has_is_said_to_have_none() {
     let desk = Desk::new();
     desk.run("checks: {a: {type: noop}}");

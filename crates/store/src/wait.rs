@@ -29,6 +29,8 @@ pub struct WaitRow {
     pub subject: Option<Box<ApprovalSubject>>,
     /// The approvals that the run has taken in.
     pub approvals: Vec<GivenApproval>,
+    /// Those that no process has delivered to it yet.
+    pub recorded_approvals: Vec<GivenApproval>,
     /// A decision is recorded that no process has delivered to the run yet.
     pub has_recorded_decision: bool,
 }

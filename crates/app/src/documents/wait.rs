@@ -55,7 +55,7 @@ pub fn approval(wait: &WaitRow, directories: &Directories, attempts: &Attempts) 
         document["outcomes"] = json!(subject.outcomes);
         document["artifacts"] = json!(subject.artifacts);
         document["terms"] = json!(subject.terms);
-        document["approvals"] = wait.approvals.iter().map(given).collect();
+        document["approvals"] = wait.approvals.iter().chain(&wait.recorded_approvals).map(given).collect();
     }
     document
 }
@@ -127,6 +127,11 @@ fn status(wait: &WaitRow) -> &str {
 
 fn given(GivenApproval { by, claim, note, at }: &GivenApproval) -> Value {
     json!({ "by": by, "claim": claim, "note": note, "at": rfc3339(*at) })
+}
+
+/// The word that an effect happened, as a shell takes it: some read brackets as a pattern.
+pub fn assumed_done(place: &str) -> String {
+    if place.contains('[') { format!("'{place}=done'") } else { format!("{place}=done") }
 }
 
 /// The command that deals with a wait; none when it is decided.

@@ -5,6 +5,7 @@ use escrow_model::{ApprovalStatus, Message, RunId, WaitKind};
 use escrow_store::{NotAccepted, Queries, WaitRow};
 
 use crate::app::App;
+use crate::documents::assumed_done;
 use crate::error::Error;
 use crate::words::visible;
 
@@ -37,8 +38,9 @@ pub(super) fn fits(wait: &WaitRow, message: &Message) -> Result<(), Error> {
         (_, WaitKind::Approval) => format!("`escrow approve {id}`, or `escrow deny {id}`"),
         (_, WaitKind::Input) => format!("`escrow answer {id} TEXT`"),
         (_, WaitKind::UnknownEffect) => format!(
-            "`escrow resume {} --assume {}{}=done`, or `failed`, or `retry`",
-            wait.run, wait.check, wait.scope
+            "`escrow resume {} --assume {}`, or `failed`, or `retry`",
+            wait.run,
+            assumed_done(&format!("{}{}", wait.check, wait.scope))
         ),
         (_, WaitKind::Nested) => format!("`escrow runs show {id}` shows what the nested run waits for"),
     };

@@ -81,7 +81,8 @@ fn page(wait: &WaitRow, directory: Option<&str>, attempted: Option<&Attempted>, 
         page.subject(subject);
         page.lines("digest", &wait.digest);
     }
-    for given in wait.approvals.iter().filter(|_| wait.approvals_needed() > 1) {
+    for given in wait.approvals.iter().chain(&wait.recorded_approvals).filter(|_| wait.approvals_needed() > 1)
+    {
         let note = given.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
         let claim = given.claim.as_ref().map(|claim| format!(" (as {claim})")).unwrap_or_default();
         let by = given.by.as_deref().unwrap_or("an unknown actor");

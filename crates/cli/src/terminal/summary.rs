@@ -1,6 +1,6 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
-use escrow_app::documents::settles;
+use escrow_app::documents::{assumed_done, settles};
 use escrow_app::request_words::subject_lines;
 use escrow_engine::{CheckReport, Run};
 use escrow_model::{
@@ -50,7 +50,8 @@ pub(crate) fn closing(run: &Run, ready: &[String], paint: Paint) -> String {
                 format!("escrow answer {} {}", wait.id, words::choices(&wait.choices))
             }
             WaitKind::UnknownEffect => {
-                format!("escrow resume {id} --assume {}{}=done    or  failed, retry", wait.check, wait.scope)
+                let place = format!("{}{}", wait.check, wait.scope);
+                format!("escrow resume {id} --assume {}    or  failed, retry", assumed_done(&place))
             }
         };
         text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));

@@ -155,7 +155,7 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
                 (csrf(view))
                 input type="hidden" name="digest" value=(wait.digest);
                 h3 { "Your decision" }
-                @for given in &wait.approvals { p.small { (icon_small("ok", "ok")) " approved by " span.mono { (line(given.by.as_deref().unwrap_or("an unknown actor"))) } } }
+                @for given in wait.approvals.iter().chain(&wait.recorded_approvals) { p.small { (icon_small("ok", "ok")) " approved by " span.mono { (line(given.by.as_deref().unwrap_or("an unknown actor"))) } } }
                 label.field { span { "Note " small { "is kept in the journal" } } textarea name="note" rows="3" placeholder="Why, for later readers" {} }
                 div.two {
                     @if is_named && !has_approved { button.btn.approve { (icon("ok", "")) "Approve" } }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use crate::lease::{Holder, Liveness};
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::lease;
+use crate::sqlite::tables::waits::IS_DECIDED;
 use crate::sqlite::tables::{from_json, word};
 
 use super::{AttentionItem, AttentionKind, AttentionWait, Cause, Dismissal, Occurrence, RUNS_MAX, Subject};
@@ -101,18 +102,15 @@ fn read_subject(text: &str) -> Subject {
 }
 
 pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT waits.run, waits.id, waits.name, waits.kind, waits.prompt, waits.started_at, runs.playbook, waits.scope,
                 waits.expires_at,
-                EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal
-                        WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL
-                        AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id',
-                                         inbox.message ->> '$.answer.id')),
+                {IS_DECIDED},
                 runs.title,
                 waits.subject
          FROM waits JOIN runs ON runs.id = waits.run
-         WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'",
-    )?;
+         WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'"
+    ))?;
     let rows = statement.query_map([], |row| {
         let (id, check, kind): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
         let wait = AttentionWait {

@@ -274,22 +274,40 @@ fn go_stale(applied: &Applied<'_>, id: &str, connection: &Connection) -> rusqlit
     )
 }
 
-const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at, \
-    resolved_at, resolution, resolved_by, claim, note, subject, approvals, \
-    resolved_at IS NULL AND EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal \
+/// Whether people have decided about an open wait, in messages that its run has not taken in: one denial or answer, or as
+/// many approvals as are needed.
+pub(crate) const IS_DECIDED: &str = "(EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal \
         WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL \
-        AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id', \
-            inbox.message ->> '$.answer.id')), \
-    (SELECT coalesce(runs.title, (SELECT root.title FROM runs AS root WHERE root.id = runs.root)) \
-        FROM runs WHERE runs.id = waits.run)";
+        AND waits.id IN (inbox.message ->> '$.deny.id', inbox.message ->> '$.answer.id')) \
+    OR waits.needed <= json_array_length(waits.approvals) \
+        + (SELECT count(*) FROM inbox JOIN journals ON journals.id = inbox.journal \
+            WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL \
+            AND waits.id = inbox.message ->> '$.approve.id'))";
+
+fn columns() -> String {
+    format!(
+        "run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at,
+         resolved_at, resolution, resolved_by, claim, note, subject, approvals,
+         resolved_at IS NULL AND {IS_DECIDED},
+         (SELECT coalesce(runs.title, (SELECT root.title FROM runs AS root WHERE root.id = runs.root))
+            FROM runs WHERE runs.id = waits.run),
+         (SELECT json_group_array(json_object('by', inbox.message ->> '$.approve.by',
+                'claim', inbox.message ->> '$.approve.claim', 'note', inbox.message ->> '$.approve.note',
+                'at', inbox.sent_at) ORDER BY inbox.id)
+            FROM inbox JOIN journals ON journals.id = inbox.journal
+            WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL
+            AND waits.id = inbox.message ->> '$.approve.id')"
+    )
+}
 
 /// The oldest thing that one of these runs waits for: a JSON array of their ids.
 pub(crate) fn first_open_of(runs: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM waits WHERE resolved_at IS NULL AND kind <> 'nested'
+            "SELECT {} FROM waits WHERE resolved_at IS NULL AND kind <> 'nested'
              AND run IN (SELECT value FROM json_each(?1))
-             ORDER BY started_at, id LIMIT 1"
+             ORDER BY started_at, id LIMIT 1",
+            columns()
         ))?
         .query_row([runs], read)
         .optional()
@@ -319,6 +337,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
         approvals: from_json(row, 16)?,
         has_recorded_decision: row.get(17)?,
         title: row.get(18)?,
+        recorded_approvals: from_json(row, 19)?,
     })
 }
 
@@ -329,7 +348,7 @@ pub(crate) fn named_of_run(
     id: &str,
 ) -> rusqlite::Result<Option<WaitRow>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM waits WHERE run = ?1 AND id = ?2"))?
+        .prepare_cached(&format!("SELECT {} FROM waits WHERE run = ?1 AND id = ?2", columns()))?
         .query_row((run.as_str(), id), read)
         .optional()
 }
@@ -358,7 +377,7 @@ impl Store {
     fn waits_where(&self, condition: &str, value: &str) -> Result<Vec<WaitRow>, StoreError> {
         self.read(|connection| {
             let mut statement =
-                connection.prepare_cached(&format!("SELECT {COLUMNS} FROM waits WHERE {condition}"))?;
+                connection.prepare_cached(&format!("SELECT {} FROM waits WHERE {condition}", columns()))?;
             let values = if statement.parameter_count() == 0 { &[][..] } else { &[&value][..] };
             let rows = statement.query_map(rusqlite::params_from_iter(values), read)?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
