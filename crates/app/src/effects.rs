@@ -3,7 +3,7 @@
 mod settled_by;
 
 use escrow_engine::{EffectResolution, Run};
-use escrow_model::{EffectState, Event, Message, RunId, WaitKind};
+use escrow_model::{EffectState, Event, Message, ProviderName, RunId, WaitKind};
 use escrow_runtime::{Inseparable, now_ms};
 use escrow_store::{EffectFilter, Queries, RunRow};
 use serde_json::Value;
@@ -76,6 +76,9 @@ pub async fn resolve(app: &App, request: &Resolve) -> Result<Resolved, Error> {
     };
     let row = queries.run(effect.run.as_str()).await?;
     match state_now(&*queries, &effect).await? {
+        EffectState::Unknown if is_left_inside(&*queries, &row, &effect).await? => {
+            return Err(left_inside(&effect));
+        }
         EffectState::Unknown => {}
         EffectState::Intended => return Err(under_way(&effect)),
         // A run can wait for a decision about an effect that failed or broke its contract, when `reconcile` has no answer.
@@ -92,6 +95,25 @@ pub async fn resolve(app: &App, request: &Resolve) -> Result<Resolved, Error> {
     };
     let effect = queries.effects(&filter).await?.pop().unwrap_or(effect);
     Ok(Resolved { effect, run })
+}
+
+/// Whether the effect is that of a nested run which has not ended: it is not for a person to say, but for that run.
+async fn is_left_inside(queries: &dyn Queries, row: &RunRow, effect: &EffectRow) -> Result<bool, Error> {
+    if row.status.is_terminal() {
+        return Ok(false);
+    }
+    let run = replay(queries, row).await?;
+    let plan = run.plan_of();
+    let is_nested =
+        plan.find(&effect.check).is_some_and(|check| plan.check(check).provider == ProviderName::NESTED);
+    Ok(is_nested && !run.waits_for_effect(&effect.check, &effect.scope, &effect.key))
+}
+
+fn left_inside(effect: &EffectRow) -> Error {
+    let EffectRow { key, check, run, .. } = effect;
+    let message =
+        format!("effect `{key}` is that of a nested run, which `{check}` of run `{run}` left unfinished");
+    Error::person("nested_run", message).help(format!("`escrow resume {run}` continues it"))
 }
 
 async fn is_asked_about(queries: &dyn Queries, row: &RunRow, effect: &EffectRow) -> Result<bool, Error> {

@@ -49,6 +49,23 @@ mod tests {
     }
 
     #[test]
+    fn every_warning_of_a_run_has_a_section() {
+        let codes = [
+            "artifact/changed",
+            "check_failed",
+            "env_refused",
+            "expression_error",
+            "nested_warnings",
+            "nothing_ran",
+            "optional_artifact_missing",
+            "secret_in_artifact",
+        ];
+        for code in codes {
+            assert!(section(code).is_some(), "{code}");
+        }
+    }
+
+    #[test]
     fn every_issue_has_a_section() {
         for code in IssueCode::fixed() {
             assert!(section(&code.text()).is_some(), "{code}");

@@ -460,3 +460,77 @@ fn a_failed_playbook_check_is_listed_beside_the_effects_that_happened_inside_it(
         "the row of the check is about its nested run as a whole"
     );
 }
+
+/// `n` with an `effect_key`, and an effect that depends on it.
+fn and_after(n: &str) -> String {
+    format!(
+        "checks:\n  n: {{type: command, criticality: external, effect_key: key-1, {n}}}
+  after: {{type: command, depends_on: n, criticality: external, exec: 'echo {{{{ outputs.n }}}} >> after'}}"
+    )
+}
+
+#[test]
+fn contracts_over_the_record_decide_in_every_run_as_in_the_one_that_had_the_effect() {
+    let broken = and_after("exec: 'echo x >> world; exit 3', expect: [3], fail_if: result.exit_code === 3");
+    let desk = Desk::new();
+    for _ in 0..2 {
+        let (code, document) = desk.run(&broken);
+        assert_eq!(code, Some(1), "{document}");
+        assert_eq!(document["checks"]["n"]["issues"][0]["rule_id"], "n_fail_if");
+        assert_eq!(document["checks"]["after"]["skip_reason"], "contract_blocked");
+    }
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    let retried = broken.replace(
+        "expect",
+        "retry_on: [transient, logical], on_fail: {retry: {max: 1, backoff: {delay_ms: 10}}}, expect",
+    );
+    assert_eq!(desk.run(&retried).0, Some(1));
+    assert_eq!((lines(&desk, "world"), lines(&desk, "after")), (1, 0));
+
+    let kept =
+        and_after("exec: 'echo x >> world', guarantee: \"result.exit_code === 0 && result.stderr === ''\"");
+    let desk = Desk::new();
+    for _ in 0..2 {
+        assert_eq!(desk.run(&kept).0, Some(0));
+    }
+    assert_eq!(lines(&desk, "world"), 1);
+}
+
+#[test]
+fn stars_that_stand_for_a_secret_reach_the_world_in_no_run() {
+    let desk = Desk::new();
+    let stars = and_after("secrets: TOK, exec: 'echo \"id-$TOK\"'");
+    desk.write("stars.yaml", &format!("secrets: [TOK]\n{stars}"));
+    for _ in 0..2 {
+        let mut command = desk.command(&["run", "stars.yaml", "--output", "json", "--quiet"]);
+        let output = command.env("TOK", "supersecretvalue123").output().expect("the binary runs");
+        let done = desk::Done::from(output);
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        assert_eq!(done.json()["checks"]["after"]["issues"][0]["rule_id"], "system/redacted_value");
+    }
+    assert_eq!(lines(&desk, "after"), 0);
+}
+
+#[test]
+fn an_effect_whose_output_is_not_the_json_that_was_asked_for_has_happened() {
+    let desk = Desk::new();
+    let publish =
+        and_after("parse: json, guarantee: output.id > 0, exec: 'echo x >> world; echo notice; echo 7'");
+    for runs in [1, 0] {
+        let (code, document) = desk.run(&publish);
+        assert_eq!(code, Some(1));
+        let n = &document["checks"]["n"];
+        assert_eq!(
+            (&n["issues"][0]["rule_id"], &n["runs"]),
+            (&json!("command/output_not_json"), &json!(runs))
+        );
+        assert_eq!(document["checks"]["after"]["skip_reason"], "contract_blocked");
+    }
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    assert_eq!((lines(&desk, "world"), &effects(&desk, &[])[0]["state"]), (1, &json!("confirmed")));
+    // Without a key that spans runs, a person is asked.
+    let desk = Desk::new();
+    let own = publish.replace(" effect_key: key-1,", "").replace("parse", "on_fail: {goto: n}, parse");
+    assert_eq!(desk.run(&own).0, Some(4));
+    assert_eq!(lines(&desk, "world"), 1);
+}

@@ -76,6 +76,79 @@ checks:
     assert!(!desk.path().join("shipped").exists());
 }
 
+const AND_SHIP: &str = "checks:
+  nest: {type: playbook, playbook: inner.yaml, effect_key: rel}
+  ship: {type: command, depends_on: nest, exec: 'touch shipped', criticality: external}";
+
+/// An effect that takes a while, and a check behind it that breaks its contract.
+const SLOW: &str = r#"checks:
+  migrate: {type: command, exec: 'echo x >> paid; touch begun; sleep 5', criticality: external}
+  smoke: {type: command, depends_on: migrate, exec: 'echo bad', guarantee: "output === 'good'"}"#;
+
+fn is_shipped(desk: &Desk) -> bool {
+    desk.path().join("shipped").exists()
+}
+
+#[test]
+fn done_about_a_nested_run_that_was_cut_off_is_green_in_no_other_run() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", SLOW);
+    let (code, _) = desk.run_with(AND_SHIP, &["--timeout", "1s"]);
+    assert_eq!(code, Some(124));
+    let said = desk.escrow(&["effects", "resolve", "rel", "done", "--by", "ann", "--why", "seen"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for _ in 0..2 {
+        let (_, document) = desk.run(AND_SHIP);
+        assert_eq!(document["checks"]["nest"]["issues"][0]["rule_id"], "playbook/run.cancelled.system");
+        assert_eq!(document["run"]["status"], "cancelled", "{document}");
+    }
+    assert!(!is_shipped(&desk));
+}
+
+#[test]
+fn a_nested_run_of_a_dead_process_is_continued_and_nobody_else_can_say_that_it_completed() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", SLOW);
+    desk.write("outer.yaml", AND_SHIP);
+    let mut first = desk.start(&["run", "outer.yaml"]);
+    desk.until("the effect has begun", || desk.path().join("begun").exists());
+    first.kill().expect("it can be killed");
+    first.wait().expect("it is gone");
+    let (code, document) = desk.run(AND_SHIP);
+    assert_eq!(code, Some(4), "{document}");
+    let listed = desk.escrow(&["effects", "--key", "rel", "--output", "json"]).json();
+    let holder = listed["effects"][0]["run_id"].as_str().expect("an id").to_owned();
+    let summary = document["run"]["reason"]["summary"].as_str().expect("a text");
+    assert!(summary.contains(&format!("`escrow resume {holder}` continues it")), "{summary}");
+    let refused = desk.escrow(&["effects", "resolve", "rel", "done", "--by", "ann", "--why", "seen"]);
+    assert_eq!(refused.code, Some(4));
+    assert!(refused.stderr.contains(&format!("escrow resume {holder}")), "{}", refused.stderr);
+    let second = document["run"]["id"].as_str().expect("an id");
+    assert_eq!(desk.escrow(&["resume", second, "--assume", "nest=done"]).code, Some(1));
+    let document = desk.show(second);
+    assert_eq!(document["checks"]["nest"]["issues"][0]["rule_id"], "effect/output_lost");
+    assert_eq!(document["checks"]["ship"]["skip_reason"], "contract_blocked");
+    assert!(!is_shipped(&desk));
+}
+
+#[test]
+fn a_broken_contract_or_a_missing_item_inside_a_nested_run_blocks_effects_of_every_run_with_its_key() {
+    let broken = "smoke: {type: command, exec: 'echo bad', fail_if: output === 'bad', criticality: info, continue_on_failure: true}";
+    let hole = "list: {type: command, exec: 'echo [1,2]', forEach: true}
+  each: {type: command, depends_on: list, exec: 'true', assume: item !== 2}";
+    for inside in [broken, hole] {
+        let desk = Desk::new();
+        let pay = "pay: {type: command, exec: 'echo x >> paid', criticality: external}";
+        desk.write("inner.yaml", &format!("checks:\n  {pay}\n  {inside}"));
+        for _ in 0..3 {
+            let (_, document) = desk.run(AND_SHIP);
+            assert_eq!(document["checks"]["nest"]["status"], "succeeded", "{document}");
+            assert_eq!(document["checks"]["ship"]["skip_reason"], "contract_blocked", "{document}");
+        }
+        assert!(paid(&desk) == 1 && !is_shipped(&desk));
+    }
+}
+
 #[test]
 fn the_effect_of_a_nested_run_is_blocked_whatever_criticality_its_check_claims() {
     for criticality in ["policy", "internal", "info"] {

@@ -252,8 +252,9 @@ impl Run {
                 cell.asked_elsewhere = elsewhere;
                 Ok(())
             }
-            Event::Reconciled { check, scope, attempt, finding, output, effect, .. } => {
+            Event::Reconciled { check, scope, attempt, finding, output, effect, answer, .. } => {
                 self.note_confirmation(*finding, effect.as_ref());
+                self.state.redacted |= answer.is_redacted();
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Reconciling])?;
@@ -265,7 +266,10 @@ impl Run {
                         cell.repeats += u32::from(!cell.retry_counted);
                         self.repeat(check, scope)
                     }
-                    Some(Assumption::Done) => self.effect_confirmed(check, scope, output.as_ref()),
+                    Some(Assumption::Done) => {
+                        let given = output.clone().map(Answer::confirmed_later);
+                        self.effect_confirmed(check, scope, given)
+                    }
                     Some(Assumption::Failed) => {
                         self.set_standing(check, scope, EffectStanding::Failed);
                         self.set_phase(check, scope, Phase::Answered)

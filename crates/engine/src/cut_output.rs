@@ -44,6 +44,14 @@ const FIGURES: [&str; 12] = [
     "unended_processes",
 ];
 
+/// Members of the record beside the figures, of commands and of requests.
+const BESIDE_FIGURES: [&str; 6] = ["stderr", "stdout", "status", "headers", "bytes", "redirects"];
+
+/// Whether a member that an output lacks is one of the record.
+pub(crate) fn is_of_record(member: &str) -> bool {
+    FIGURES.contains(&member) || BESIDE_FIGURES.contains(&member)
+}
+
 /// Whether a member of the record is whole although the standard output was cut.
 pub(crate) fn is_kept_whole(member: &str) -> bool {
     FIGURES.contains(&member) || member == "stderr"

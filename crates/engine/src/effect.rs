@@ -20,10 +20,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::apply_error::ApplyError;
+use crate::cut_output::CutOutput;
 use crate::items::Items;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::{Run, Turn};
+use crate::state::Lost;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::View;
@@ -293,7 +295,10 @@ impl Run {
         let named = intent.filter(|intent| intent.generation.is_none());
         let (id, generation) = match named {
             Some(intent) => (intent.key.clone(), 0),
-            None => (items.identity(), self.next_generation(check, scope)),
+            None => {
+                let generation = intent.and_then(|intent| intent.generation);
+                (items.identity(), generation.unwrap_or_else(|| self.next_generation(check, scope)))
+            }
         };
         if let Some(intent) = named {
             *self.state.intents.entry(intent.key.clone()).or_default() += 1;
@@ -320,7 +325,7 @@ impl Run {
         cell.cleared_elsewhere = None;
         cell.ledger = None;
         cell.retry_counted = false;
-        cell.output_lost = false;
+        cell.lost = Lost::Nothing;
         Ok(())
     }
 
@@ -333,10 +338,10 @@ impl Run {
 
     /// Applies the answer of an attempt.
     pub(crate) fn effect_answered(&mut self, check: CheckIndex, scope: &ScopePath, answer: &Answer) {
-        let standing = match &answer.ending {
-            Ending::Done => EffectStanding::Confirmed,
-            Ending::Fault(fault) if fault.effect_unknown => EffectStanding::Unknown,
-            Ending::Fault(_) => EffectStanding::Failed,
+        let standing = match answer.effect_state() {
+            EffectState::Confirmed => EffectStanding::Confirmed,
+            EffectState::Intended | EffectState::Unknown => EffectStanding::Unknown,
+            EffectState::Failed => EffectStanding::Failed,
         };
         self.set_standing(check, scope, standing);
     }
@@ -361,13 +366,13 @@ impl Run {
         }
     }
 
-    /// Applies the word that an effect happened. The output of a failed attempt does not count; without another one
-    /// it is lost.
+    /// Applies the word that an effect happened, with the output if `reconcile` gave it. The output of a failed attempt
+    /// does not count.
     pub(crate) fn effect_confirmed(
         &mut self,
         check: CheckIndex,
         scope: &ScopePath,
-        output: Option<&Value>,
+        given: Option<Answer>,
     ) -> Result<(), ApplyError> {
         // What was confirmed before has its output, and what was judged of it stays.
         if self.has_confirmed(check, scope) {
@@ -377,14 +382,16 @@ impl Run {
             self.set_standing(check, scope, EffectStanding::Confirmed);
             return self.set_phase(check, scope, Phase::Answered);
         }
-        let mut answer = Answer::done(output.cloned().unwrap_or(Value::Null));
-        answer.record.insert("confirmed_later".into(), json!(true));
-        self.take_recorded(check, scope, answer)?;
+        // Of the attempt of another run, the ledger may have kept why its nested run did not complete.
+        let elsewhere = self.effect_elsewhere(&Location::new(check, scope.clone()));
+        let inside = elsewhere.and_then(|effect| effect.answer.as_deref());
+        let is_nested = self.state.plan.check(check).provider == ProviderName::NESTED;
+        let (answer, lost) = found_done(inside.filter(|_| is_nested).cloned().or(given));
+        self.take_recorded(check, scope, answer, lost)?;
         if self.next_attempt(check, scope) == 1 {
             // The effect of another run was found done.
             self.state.checks[check.place()].reused += 1;
         }
-        self.expect_cell_mut(check, scope)?.output_lost = output.is_none();
         self.set_standing(check, scope, EffectStanding::Confirmed);
         Ok(())
     }
@@ -471,19 +478,22 @@ impl Run {
         key: &str,
         run: &RunId,
     ) -> Result<(), ApplyError> {
-        let answer = self.expect_cell_mut(check, scope)?.ledger.take();
+        let known = self.expect_cell_mut(check, scope)?.ledger.take();
         if *run == self.state.options.run && self.has_failed_inside(check, scope) {
             self.set_standing(check, scope, EffectStanding::Confirmed);
             return self.set_phase(check, scope, Phase::Answered);
         }
-        let output = answer.and_then(|answer| answer.effect).and_then(|effect| effect.output);
-        let is_lost = output.is_none();
-        let mut answer = Answer::done(output.unwrap_or(Value::Null));
-        answer.record.insert("already_done".into(), json!(true));
-        answer.record.insert("effect_key".into(), json!(key));
-        answer.record.insert("effect_run".into(), json!(run));
+        let recorded = known.and_then(|known| known.effect).and_then(|effect| effect.answer);
+        let recorded = recorded.filter(|answer| answer.outlasts_doubt()).map(Arc::unwrap_or_clone);
+        let (mut answer, lost) = found_done(recorded);
+        // Its variables were admitted to the environment of another run.
+        answer.env.clear();
+        let notes = [ALREADY_DONE, EFFECT_KEY, EFFECT_RUN].into_iter();
+        for (name, value) in notes.zip([json!(true), json!(key), json!(run)]) {
+            answer.record.insert(name.to_owned(), value);
+        }
         self.state.checks[check.place()].reused += 1;
-        self.take_recorded(check, scope, answer)?;
+        self.take_recorded(check, scope, answer, lost)?;
         let items = self.items(check, scope);
         let is_named = self.state.plan.check(check).effect_key.is_some();
         let (id, generation) = match is_named {
@@ -496,27 +506,47 @@ impl Run {
         let cell = self.expect_cell_mut(check, scope)?;
         cell.effect = Some(id);
         cell.last_key = Some(key.to_owned());
-        cell.output_lost = is_lost;
         Ok(())
     }
 
-    /// Takes an answer that no attempt gave: it is judged like one.
+    /// Takes an answer that no attempt gave here: it is judged like one.
     fn take_recorded(
         &mut self,
         check: CheckIndex,
         scope: &ScopePath,
         answer: Answer,
+        lost: Lost,
     ) -> Result<(), ApplyError> {
         let answer = Arc::new(answer);
+        self.state.redacted |= answer.is_redacted();
+        self.state.checks[check.place()].has_cut_output |= CutOutput::of(&answer).stdout;
         let phase = if self.inspects(check, &answer) {
             Phase::Inspecting { delivery: None }
         } else {
             Phase::Answered
         };
         self.set_phase(check, scope, phase)?;
-        self.expect_cell_mut(check, scope)?.answer = Some(answer);
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.answer = Some(answer);
+        cell.lost = lost;
         self.forget_outputs(check, scope);
         Ok(())
+    }
+}
+
+const ALREADY_DONE: &str = "already_done";
+const EFFECT_KEY: &str = "effect_key";
+const EFFECT_RUN: &str = "effect_run";
+
+/// Members of the record that Escrow adds when an effect is found done. They are known although the attempt is not.
+pub(crate) const NOTES: [&str; 4] = [ALREADY_DONE, EFFECT_KEY, EFFECT_RUN, Answer::CONFIRMED_LATER];
+
+/// What an effect that was found done is judged on, and what of it is not known.
+fn found_done(recorded: Option<Answer>) -> (Answer, Lost) {
+    match recorded {
+        Some(answer) if answer.is_confirmed_later() => (answer, Lost::Record),
+        Some(answer) => (answer, Lost::Nothing),
+        None => (Answer::confirmed_later(Value::Null), Lost::Everything),
     }
 }
 

@@ -232,12 +232,18 @@ impl Deciding<'_> {
     pub(crate) fn wait_for_elsewhere(&mut self, location: &Location, effect: &LedgerEffect) {
         let cell = self.cell(location.check, &location.scope);
         let key = cell.and_then(|cell| cell.ledger.as_ref()).map_or("", |answer| answer.key.as_str());
-        let name = &self.state.plan.check(location.check).name;
+        let spec = self.state.plan.check(location.check);
+        let (name, is_nested) = (&spec.name, spec.provider == ProviderName::NESTED);
         let run = &effect.run;
         let prompt = match effect.state {
             EffectState::Intended => {
                 format!("`{name}` has the effect `{key}`, which is under way in run `{run}`")
             }
+            // A nested run that was left at work goes on where it was left.
+            EffectState::Unknown if is_nested && effect.answer.is_none() => format!(
+                "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
+                 `escrow resume {run}` continues it"
+            ),
             EffectState::Unknown => format!(
                 "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
                  `escrow effects resolve {key} done|failed` settles it"
@@ -455,7 +461,7 @@ impl Run {
             attempts: if is_known { before } else { before.saturating_add(1) },
             state: EffectState::Intended,
             digest: digest.clone(),
-            output: None,
+            answer: None,
         })
     }
 

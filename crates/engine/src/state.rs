@@ -355,8 +355,8 @@ pub(crate) struct Cell {
     pub(crate) prevented: Option<Box<Request>>,
     /// What the ledger answered since the last attempt.
     pub(crate) ledger: Option<Box<LedgerAnswer>>,
-    /// The effect is confirmed, and its output is not known.
-    pub(crate) output_lost: bool,
+    /// What is not known of an effect that was found done.
+    pub(crate) lost: Lost,
     /// A retry or a route is meant to mend a failure. It spans the attempts and waits in between.
     pub(crate) recovering: bool,
     /// Stays unknown while a repeat is due, and after a run was ended without an answer.
@@ -371,6 +371,16 @@ pub(crate) struct Cell {
     pub(crate) delivered: Option<Arc<[ArtifactFile]>>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
+}
+
+/// What is not known of the attempt that had an effect. Contracts that read it are broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Lost {
+    #[default]
+    Nothing,
+    /// `reconcile` gave the output. The rest of the record is not known.
+    Record,
+    Everything,
 }
 
 /// An approval that was given.

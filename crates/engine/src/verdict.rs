@@ -3,13 +3,15 @@
 use escrow_expr::{EvalError, not_json};
 use escrow_model::{
     Answer, Check, CheckIndex, Delivery, Ending, Expression, FaultClass, FaultCode, Issue, IssueCode,
-    Outcome, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
+    Outcome, ProviderName, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
 };
 use serde_json::Value;
 
-use crate::cut_output::{CutOutput, is_kept_whole};
+use crate::cut_output::{CutOutput, is_kept_whole, is_of_record};
+use crate::effect::NOTES;
 use crate::graph::{Contract, Shape};
 use crate::run::Run;
+use crate::state::Lost;
 use crate::view::{BUDGET, View};
 
 /// The most items a `forEach` may have.
@@ -70,7 +72,7 @@ impl Run {
         let spec = plan.check(check);
         let mut issues = Vec::new();
         let mut fault = None;
-        let mut violation = false;
+        let mut violation;
         let mut unsure = false;
         let Some(answer) = self.cell(check, scope).and_then(|cell| cell.answer.as_deref()) else {
             return Judgement {
@@ -83,21 +85,24 @@ impl Run {
             };
         };
         let view = View::after(self, check, scope);
-        let is_lost = self.cell(check, scope).is_some_and(|cell| cell.output_lost);
+        let lost = self.cell(check, scope).map(|cell| cell.lost).unwrap_or_default();
+        let is_lost = lost == Lost::Everything;
         let cut = CutOutput::of(answer);
-        let is_judged =
-            |one: &Expression| !(cut.is_read_by(one, spec) || (is_lost && reads_output(one, spec)));
+        let is_judged = |one: &Expression| !(cut.is_read_by(one, spec) || lost.is_read_by(one, spec, answer));
         match &answer.ending {
             Ending::Fault(provider_fault) => {
                 fault = Some(provider_fault.class);
                 let (provider, fault) = (spec.provider.clone(), provider_fault.code.clone());
                 let code = IssueCode::Fault { provider, fault };
                 issues.push(Issue::error(code, provider_fault.message.clone()));
+                // It did its work, and what came of it cannot be judged.
+                violation = provider_fault.is_unreadable();
             }
             Ending::Done => {
                 let contract = self.graph.contract(check);
+                issues.extend(lost.issues(spec, answer));
                 if is_lost {
-                    issues.extend(lost_output_issues(spec));
+                    // Nothing is left to judge.
                 } else if cut.stdout {
                     issues.extend(cut.issues(spec));
                 } else {
@@ -187,21 +192,43 @@ impl Run {
     }
 }
 
-/// The contracts that read the output of an effect which is confirmed without one.
-fn lost_output_issues(spec: &Check) -> Vec<Issue> {
-    let keys = [
-        ("schema", spec.schema.is_some()),
-        ("rules", !spec.rules.is_empty()),
-        ("guarantee", spec.guarantee.iter().any(|one| reads_output(one, spec))),
-        ("fail_if", spec.fail_if.iter().any(|one| reads_output(one, spec))),
-        ("outcome", spec.outcome.is_some()),
-        ("forEach", spec.for_each),
-    ];
-    let lost = keys.into_iter().filter(|(_, reads)| *reads).map(|(key, _)| {
-        let message = format!("the effect is confirmed without its output, which `{key}` reads");
-        Issue::error(IssueCode::EffectOutputLost, message)
-    });
-    lost.collect()
+impl Lost {
+    /// Whether an expression reads what is not known.
+    fn is_read_by(self, expression: &Expression, spec: &Check, answer: &Answer) -> bool {
+        match self {
+            Lost::Nothing => false,
+            Lost::Record => reads_record(expression, answer),
+            Lost::Everything => reads_output(expression, spec),
+        }
+    }
+
+    /// The contracts that read what is not known of an effect that was found done.
+    fn issues(self, spec: &Check, answer: &Answer) -> Vec<Issue> {
+        if self == Lost::Nothing {
+            return Vec::new();
+        }
+        let what = if self == Lost::Record { "the record of its attempt" } else { "its output" };
+        let reads = |one: &Expression| self.is_read_by(one, spec, answer);
+        let is_all = self == Lost::Everything;
+        let keys = [
+            ("schema", is_all && spec.schema.is_some()),
+            ("rules", is_all && !spec.rules.is_empty()),
+            ("guarantee", spec.guarantee.iter().any(reads)),
+            ("fail_if", spec.fail_if.iter().any(reads)),
+            ("outcome", is_all && spec.outcome.is_some()),
+            ("forEach", is_all && spec.for_each),
+        ];
+        let lost = keys.into_iter().filter(|(_, reads)| *reads).map(|(key, _)| {
+            let message = format!("the effect is confirmed without {what}, which `{key}` reads");
+            Issue::error(IssueCode::EffectOutputLost, message)
+        });
+        // How a nested run ended is a contract of the check around it, and nobody else can tell.
+        let nested = (spec.provider == ProviderName::NESTED).then(|| {
+            let message = "the effect is confirmed, and nothing tells that its nested run has completed";
+            Issue::error(IssueCode::EffectOutputLost, message)
+        });
+        nested.into_iter().chain(lost).collect()
+    }
 }
 
 impl CutOutput {
@@ -271,6 +298,22 @@ fn reads_printed(expression: &Expression, spec: &Check, stream: &str) -> bool {
         _ => false,
     });
     reads_own || reads_beyond("output", &is_harmless) || reads_beyond("result", &is_harmless)
+}
+
+/// Whether an expression reads the record of an attempt: `result`, beyond what Escrow notes in it, or a member that
+/// `output` has from there.
+fn reads_record(expression: &Expression, answer: &Answer) -> bool {
+    let reads = expression.reads();
+    let named = reads.names.iter().filter(|read| read.name == "result").count();
+    let members = |wanted: &'static str| {
+        reads.paths.iter().filter_map(move |read| match read.segments.as_slice() {
+            [name, member, ..] if name == wanted => Some(member.as_str()),
+            _ => None,
+        })
+    };
+    let noted = members("result").filter(|member| NOTES.contains(member)).count();
+    let is_own = |member: &str| answer.output.get(member).is_some();
+    named > noted || members("output").any(|member| is_of_record(member) && !is_own(member))
 }
 
 fn reads_output(expression: &Expression, spec: &Check) -> bool {
@@ -438,6 +481,7 @@ fn fault_reason(fault: &FaultCode) -> ReasonCode {
         | FaultCode::Cancelled
         | FaultCode::Lost
         | FaultCode::Denied
+        | FaultCode::OutputNotJson
         | FaultCode::Own(_) => ReasonCode::FailedCheck,
     }
 }

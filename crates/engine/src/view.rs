@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::artifact_view::{ArtifactsObject, Stage};
-use crate::cut_output::{self, CutOutput, FiguresOnly, is_any_cut};
+use crate::cut_output::{self, CutOutput, FiguresOnly, is_any_cut, is_of_record};
 use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::Run;
-use crate::state::{AnswerHistory, Cell, RecordedAnswer};
+use crate::state::{AnswerHistory, Cell, Lost, RecordedAnswer};
 use crate::steps::StepsObject;
 
 /// Gates and contracts are short; this is far more than any of them needs.
@@ -42,6 +42,7 @@ pub(crate) struct View<'a> {
 struct AfterProvider<'a> {
     answer: &'a Answer,
     record: Record<'a>,
+    extra: Extra<'a>,
     figures: FiguresOnly<'a>,
 }
 
@@ -54,7 +55,8 @@ impl<'a> View<'a> {
     /// After it: `guarantee`, `fail_if`.
     pub(crate) fn after(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
         let answer = run.cell(check, scope).and_then(|cell| cell.answer.as_deref());
-        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None, Stage::AfterProvider)
+        let attempt = run.next_attempt(check, scope).saturating_sub(1);
+        View::new(run, check, scope, answer, attempt, None, Stage::AfterProvider)
     }
 
     /// Of the whole run: what an expected artifact depends on at the end.
@@ -126,10 +128,16 @@ impl<'a> View<'a> {
             memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
             artifacts: ArtifactsObject::new(run, Some(Location::new(check, scope.clone())), stage),
-            after: answer.map(|answer| AfterProvider {
-                answer,
-                record: Record(&answer.record),
-                figures: FiguresOnly(&answer.record),
+            after: answer.map(|answer| {
+                let is_own =
+                    cell.and_then(|cell| cell.answer.as_deref()).is_some_and(|own| std::ptr::eq(own, answer));
+                let is_lost = is_own && cell.is_some_and(|cell| cell.lost != Lost::Nothing);
+                AfterProvider {
+                    answer,
+                    record: Record { members: &answer.record, is_lost },
+                    extra: Extra { members: &answer.record, is_lost },
+                    figures: FiguresOnly(&answer.record),
+                }
             }),
             steps: StepsObject::of(run),
         }
@@ -159,7 +167,7 @@ impl Scope for View<'_> {
                 if CutOutput::of(after.answer).stdout {
                     return Some(ScopeValue::Object(&after.figures));
                 }
-                ScopeValue::Record { value: &after.answer.output, extra: &after.record }
+                ScopeValue::Record { value: &after.answer.output, extra: &after.extra }
             }
             "result" => ScopeValue::Object(&self.after.as_ref()?.record),
             "trigger" if self.steps.is_some() => ScopeValue::Object(&self.event),
@@ -415,15 +423,40 @@ impl List for AnswerHistory {
     }
 }
 
-struct Record<'a>(&'a Map<String, Value>);
+/// `result`.
+struct Record<'a> {
+    members: &'a Map<String, Value>,
+    /// Only what Escrow notes is known.
+    is_lost: bool,
+}
+
+/// What `output` has from the record.
+struct Extra<'a> {
+    members: &'a Map<String, Value>,
+    is_lost: bool,
+}
+
+const RECORD_LOST: &str = "the effect was found done later, and the record of its attempt is not known";
 
 impl Object for Record<'_> {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
-        self.0.get(name).map(ScopeValue::Json)
+        let known = self.members.get(name).map(ScopeValue::Json);
+        known.or(self.is_lost.then_some(ScopeValue::Unreadable(RECORD_LOST)))
     }
 
     fn names(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
+        self.members.keys().map(String::as_str).collect()
+    }
+}
+
+impl Object for Extra<'_> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        let known = self.members.get(name).map(ScopeValue::Json);
+        known.or((self.is_lost && is_of_record(name)).then_some(ScopeValue::Unreadable(RECORD_LOST)))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.members.keys().map(String::as_str).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ProviderFault;
+use crate::{EffectState, FaultCode, ProviderFault};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -51,6 +51,41 @@ pub enum Ending {
 impl Answer {
     /// The member of the record that says that a secret was replaced in the answer.
     pub const REDACTED: &str = "redacted";
+
+    /// The member of the record that says that `reconcile` gave the output, after the attempt. Nothing else of the
+    /// attempt is known.
+    pub const CONFIRMED_LATER: &str = "confirmed_later";
+
+    /// What is known of an attempt whose effect was found done later.
+    pub fn confirmed_later(output: Value) -> Answer {
+        let mut answer = Answer::done(output);
+        answer.record.insert(Answer::CONFIRMED_LATER.to_owned(), Value::Bool(true));
+        answer
+    }
+
+    pub fn is_confirmed_later(&self) -> bool {
+        self.record.get(Answer::CONFIRMED_LATER) == Some(&Value::Bool(true))
+    }
+
+    /// What the answer says about the effect of its attempt.
+    pub fn effect_state(&self) -> EffectState {
+        match &self.ending {
+            Ending::Done => EffectState::Confirmed,
+            Ending::Fault(fault) if fault.is_unreadable() => EffectState::Confirmed,
+            Ending::Fault(fault) if fault.effect_unknown => EffectState::Unknown,
+            Ending::Fault(_) => EffectState::Failed,
+        }
+    }
+
+    /// Whether it still counts once someone says that the effect happened. What a failed attempt printed does not; why a
+    /// nested run did not complete does.
+    pub fn outlasts_doubt(&self) -> bool {
+        let is_nested = match &self.ending {
+            Ending::Fault(fault) => matches!(fault.code, FaultCode::Nested(_)),
+            Ending::Done => false,
+        };
+        self.effect_state() == EffectState::Confirmed || is_nested || self.nested_run().is_some()
+    }
 
     pub fn mark_redacted(&mut self) {
         self.record.insert(Answer::REDACTED.to_owned(), Value::Bool(true));

@@ -1,9 +1,10 @@
 //! Effects: what external attempts do to the world, and what the ledger of a state knows about them.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::sync::Arc;
 
-use crate::{Assumption, RunId, ScopePath, ScopeStep};
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, Assumption, RunId, ScopePath, ScopeStep};
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +70,9 @@ pub struct LedgerEffect {
     /// `Intended` means that a live process is at work on it.
     pub state: EffectState,
     pub digest: String,
-    /// `None` when it is confirmed without one.
-    pub output: Option<Value>,
+    /// What the contracts of a run that finds the effect done are judged on: the answer of the attempt, as far as it
+    /// [outlasts doubt](Answer::outlasts_doubt), or what `reconcile` gave. `None` when nothing was recorded.
+    pub answer: Option<Arc<Answer>>,
 }
 
 /// The effect that `reconcile` or a person was asked about.

@@ -42,6 +42,8 @@ pub enum FaultCode {
     Denied,
     /// It spent what it was given.
     BudgetExhausted,
+    /// The work was done, and what was printed is not the JSON that was asked for.
+    OutputNotJson,
     /// A nested run ended for this reason.
     Nested(ReasonCode),
     /// A code of the provider's own.
@@ -59,6 +61,12 @@ impl ProviderFault {
 
     fn new(code: FaultCode, message: String, class: FaultClass) -> ProviderFault {
         ProviderFault { code, message, class, effect_unknown: false, retry_after_ms: None }
+    }
+
+    /// Whether the work was done, and only what it gave cannot be read: an effect has happened, and no contract can be
+    /// judged.
+    pub fn is_unreadable(&self) -> bool {
+        self.code == FaultCode::OutputNotJson
     }
 
     /// The same fault, after which the other side asks for a pause.
@@ -117,14 +125,16 @@ impl FaultCode {
             FaultCode::Lost => "lost",
             FaultCode::Denied => "denied",
             FaultCode::BudgetExhausted => "budget_exhausted",
+            FaultCode::OutputNotJson => "output_not_json",
             FaultCode::Nested(reason) => reason.as_str(),
             FaultCode::Own(code) => code,
         }
     }
 
     pub fn parse(text: &str) -> FaultCode {
-        let common = COMMON.into_iter().find(|code| code.as_str() == text);
-        common
+        let mut named = COMMON.into_iter().chain([FaultCode::OutputNotJson]);
+        named
+            .find(|code| code.as_str() == text)
             .or_else(|| ReasonCode::parse(text).map(FaultCode::Nested))
             .unwrap_or_else(|| FaultCode::Own(Cow::Owned(text.to_owned())))
     }
@@ -154,7 +164,11 @@ mod tests {
 
     #[test]
     fn codes_read_back_as_what_they_were() {
-        let others = [FaultCode::Nested(ReasonCode::FailedGuarantee), FaultCode::own("bad_input")];
+        let others = [
+            FaultCode::OutputNotJson,
+            FaultCode::Nested(ReasonCode::FailedGuarantee),
+            FaultCode::own("bad_input"),
+        ];
         for code in COMMON.into_iter().chain(others) {
             assert_eq!(FaultCode::parse(code.as_str()), code);
         }

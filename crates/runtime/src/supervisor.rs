@@ -258,7 +258,7 @@ impl Drive<'_> {
                 let sent = self.journal.undelivered(self.lease.run()).await?;
                 // Time comes after the messages: an approval that came in time counts, although it was not delivered
                 // until now.
-                let ledger = ledger::news(&*self.journal, &self.run).await?;
+                let ledger = ledger::news(&*self.journal, &self.run, &self.surroundings).await?;
                 let resume = Input::Resume { by, ledger };
                 let inputs = Inputs { first: Some(resume), sent, rest: vec![Input::Wake] };
                 self.take_turn(&committer, &mut effect_runner, inputs).await?;
@@ -403,7 +403,7 @@ impl Drive<'_> {
     async fn learn(&mut self, taken: &TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
         let TakenEffect { check, scope, effect: row } = taken;
         debug!(run = %self.lease.run(), key = row.key, "intent refused");
-        let effect = ledger::known(&*self.journal, &*self.world, row, self.surroundings.grace).await?;
+        let effect = ledger::known(&*self.journal, &*self.world, row, &self.surroundings).await?;
         // What the ledger answered this check before is out of date.
         let index = self.run.plan_of().find(check);
         inputs.retain(|input| match input {

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{
-    Assumption, EffectInQuestion, EffectState, Ending, Entry, Event, Message, RunId, ScopePath,
-};
-use escrow_store::{Attempter, EffectRow, TakenEffect};
+use escrow_model::{EffectInQuestion, EffectState, Entry, Event, Message, RunId, ScopePath};
+use escrow_store::{Attempter, EffectRow, TakenEffect, found_by};
 
 #[derive(Default)]
 pub(crate) struct Effects(BTreeMap<String, EffectRow>);
@@ -62,34 +60,30 @@ impl Effects {
                     intended_at: entry.at,
                     answered_at: None,
                     request_digest: intent.digest.clone(),
-                    output: None,
+                    answer: None,
                 };
                 self.0.insert(intent.key.clone(), row);
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
-                for row in self.0.values_mut() {
-                    if row.run == *run
-                        && row.check == *check
-                        && row.scope == *scope
-                        && row.state == EffectState::Intended
-                    {
-                        (row.state, row.output) = match &answer.ending {
-                            Ending::Done => (EffectState::Confirmed, Some(answer.output.clone())),
-                            Ending::Fault(fault) if fault.effect_unknown => (EffectState::Unknown, None),
-                            Ending::Fault(_) => (EffectState::Failed, None),
-                        };
-                        row.answered_at = Some(entry.at);
-                    }
+                let attempter = Attempter { run: run.as_str(), check, scope };
+                let own = self.0.values_mut().filter(|row| row.is_of(attempter));
+                if let Some(row) = own.max_by_key(|row| (row.state == EffectState::Intended, row.intended_at))
+                {
+                    row.take_answer(entry.at, answer);
                 }
             }
             Event::Reconciled {
-                check, scope, finding: Some(finding), effect: Some(asked), output, ..
+                check,
+                scope,
+                finding: Some(finding),
+                effect: Some(asked),
+                output,
+                answer,
+                ..
             } => {
                 if let Some(row) = self.in_question(run, (check, scope), asked) {
-                    settle(row, *finding);
-                    if row.state == EffectState::Confirmed && output.is_some() {
-                        row.output = output.clone();
-                    }
+                    let given = output.clone().map(|output| found_by(answer, output));
+                    row.settle(entry.at, (*finding).into(), given);
                 }
             }
             Event::MessageDelivered {
@@ -99,23 +93,15 @@ impl Effects {
                 ..
             } => {
                 if let Some(row) = self.in_question(run, (check, scope), asked) {
-                    settle(row, *assumption);
+                    row.settle(entry.at, (*assumption).into(), None);
                 }
             }
             Event::EffectResolved { key, state, .. } => {
                 if let Some(row) = self.0.get_mut(key) {
-                    row.state = *state;
-                    row.answered_at = Some(entry.at);
+                    row.settle(entry.at, *state, None);
                 }
             }
             _ => {}
         }
-    }
-}
-
-fn settle(row: &mut EffectRow, word: Assumption) {
-    row.state = word.into();
-    if row.state != EffectState::Confirmed {
-        row.output = None;
     }
 }

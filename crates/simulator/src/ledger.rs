@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
-    Answer, Criticality, EffectInQuestion, EffectState, Ending, Entry, Event, Message, Plan, ProviderName,
-    Reason, RunId, ScopePath, ScopedCheck, WaitKind,
+    Answer, Criticality, EffectInQuestion, EffectState, Entry, Event, Message, Plan, ProviderName, Reason,
+    RunId, ScopePath, ScopedCheck, WaitKind,
 };
 use escrow_store::MessageId;
 use serde_json::json;
@@ -273,11 +273,7 @@ impl State {
             Event::AttemptAnswered { check, scope, attempt, answer, .. } => {
                 let attempted = attempted(run, check, scope, *attempt);
                 let plan = record.plan.clone();
-                let state = match &answer.ending {
-                    Ending::Done => EffectState::Confirmed,
-                    Ending::Fault(fault) if fault.effect_unknown => EffectState::Unknown,
-                    Ending::Fault(_) => EffectState::Failed,
-                };
+                let state = answer.effect_state();
                 let place = ScopedCheck::new(check, scope);
                 // "Unknown" after a crash comes late: another run may have found out meanwhile.
                 if self.standing(run, &place) == Some(EffectState::Intended) {

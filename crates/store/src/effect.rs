@@ -1,7 +1,9 @@
 //! The ledger of effects: what external attempts of all runs did to the world, by key.
 
+use std::sync::Arc;
+
 use escrow_model::{
-    EffectInQuestion, EffectIntent, EffectState, LedgerEffect, Millis, RunId, ScopePath, ScopeStep,
+    Answer, EffectInQuestion, EffectIntent, EffectState, LedgerEffect, Millis, RunId, ScopePath, ScopeStep,
 };
 use serde_json::Value;
 
@@ -22,8 +24,8 @@ pub struct EffectRow {
     pub intended_at: Millis,
     pub answered_at: Option<Millis>,
     pub request_digest: String,
-    /// Of a confirmed effect; `None` when it was confirmed without one.
-    pub output: Option<Value>,
+    /// What is known of the attempt that had it, or `None` when it was confirmed without anything.
+    pub answer: Option<Arc<Answer>>,
 }
 
 /// A check in a scope of a run.
@@ -35,6 +37,38 @@ pub struct Attempter<'a> {
 }
 
 impl EffectRow {
+    /// The output of a confirmed effect.
+    pub fn output(&self) -> Option<&Value> {
+        let answer = self.answer.as_ref().filter(|_| self.state == EffectState::Confirmed)?;
+        Some(&answer.output)
+    }
+
+    /// A later word: of `reconcile`, which may give an output, or of a person. What is known of an attempt that
+    /// outlasts doubt stays.
+    pub fn settle(&mut self, at: Millis, state: EffectState, given: Option<Answer>) {
+        self.state = state;
+        self.answered_at = Some(at);
+        if state != EffectState::Confirmed {
+            self.answer = None;
+        } else if self.answer.is_none() {
+            self.answer = given.map(Arc::new);
+        }
+    }
+
+    /// The answer of its last attempt. Another run may have said meanwhile that the effect happened: that stands, and
+    /// the attempt tells the rest.
+    pub fn take_answer(&mut self, at: Millis, answer: &Arc<Answer>) {
+        let is_intended = self.state == EffectState::Intended;
+        let is_bare = self.state == EffectState::Confirmed && self.answer.is_none();
+        if is_intended || is_bare {
+            self.answer = answer.outlasts_doubt().then(|| Arc::clone(answer));
+        }
+        if is_intended {
+            self.state = answer.effect_state();
+            self.answered_at = Some(at);
+        }
+    }
+
     /// Whether this check attempted the effect last.
     pub fn is_of(&self, attempter: Attempter<'_>) -> bool {
         let Attempter { run, check, scope } = attempter;
@@ -61,6 +95,15 @@ impl EffectRow {
     }
 }
 
+/// What `reconcile` has told of an effect that it found done.
+pub fn found_by(said: &Answer, output: Value) -> Answer {
+    let mut found = Answer::confirmed_later(output);
+    if said.is_redacted() {
+        found.mark_redacted();
+    }
+    found
+}
+
 /// The effect as a run sees it.
 impl From<&EffectRow> for LedgerEffect {
     fn from(row: &EffectRow) -> LedgerEffect {
@@ -71,7 +114,7 @@ impl From<&EffectRow> for LedgerEffect {
             attempts: row.attempts,
             state: row.state,
             digest: row.request_digest.clone(),
-            output: row.output.clone(),
+            answer: row.answer.clone(),
         }
     }
 }

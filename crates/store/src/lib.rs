@@ -82,7 +82,7 @@ pub use loss::{JournalEnd, Loss};
 pub use message::{MessageId, Sent};
 pub use watch::Watch;
 
-pub use effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
+pub use effect::{Attempter, EffectFilter, EffectRow, TakenEffect, found_by};
 
 pub use chain::Hash;
 pub use chain_definition::{ChainDefined, ChainRow, ChainRunFilter, ChainRunRow, DefineChain};

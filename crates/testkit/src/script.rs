@@ -24,11 +24,12 @@
 //!   seen {"id": "text", "other": {"a": 1}}                                     artifacts with their content
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
 use escrow_model::{
-    Answer, EffectState, ExpectedArtifact, FaultCode, InspectedArtifact, LedgerEffect, ProviderFault, RunId,
-    ScopePath,
+    Answer, EffectState, Ending, ExpectedArtifact, FaultCode, InspectedArtifact, LedgerEffect, ProviderFault,
+    RunId, ScopePath,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ pub struct Script {
     answers: BTreeMap<String, Vec<Reply>>,
     pub steps: Vec<Step>,
     files: Vec<(String, GivenFile)>,
-    ledger: BTreeMap<String, Vec<(EffectState, Option<Value>)>>,
+    ledger: BTreeMap<String, Vec<(EffectState, Option<Answer>)>>,
     /// The digest that other runs used, instead of the same one.
     digest: Option<String>,
     /// Files that later inspections find instead, each with the first that does.
@@ -106,10 +107,10 @@ impl Script {
             }
             "ledger" => {
                 let (key, state) = (word(), word());
-                let (state, output) = state.split_once(' ').unwrap_or((state.as_str(), ""));
+                let (state, answer) = state.split_once(' ').unwrap_or((state.as_str(), ""));
                 let known = EffectState::ALL.into_iter().find(|known| known.as_str() == state);
-                let output = (!output.is_empty()).then(|| json_of(output));
-                let effect = (known.unwrap_or_else(|| panic!("`{state}` is no state")), output);
+                let answer = (!answer.is_empty()).then(|| reply(answer).answer).flatten();
+                let effect = (known.unwrap_or_else(|| panic!("`{state}` is no state")), answer);
                 self.ledger.entry(key).or_default().push(effect);
                 return;
             }
@@ -154,7 +155,7 @@ impl AnswerSource for Script {
     fn ledger(&mut self, key: &str, digest: &str) -> Option<LedgerEffect> {
         let effects = self.ledger.get_mut(key)?;
         // Of several, each is answered once, and the last one repeats.
-        let (state, output) = if effects.len() > 1 { effects.remove(0) } else { effects.first()?.clone() };
+        let (state, answer) = if effects.len() > 1 { effects.remove(0) } else { effects.first()?.clone() };
         let digest = self.digest.clone().unwrap_or_else(|| digest.to_owned());
         Some(LedgerEffect {
             run: RunId::from_stored("r_elsewhere"),
@@ -163,7 +164,7 @@ impl AnswerSource for Script {
             attempts: 1,
             state,
             digest,
-            output,
+            answer: answer.map(Arc::new),
         })
     }
 }
@@ -203,6 +204,11 @@ fn reply(text: &str) -> Reply {
             Some(Answer::fault(fault.with_retry_after(pause.map(duration_ms))))
         }
         "broken" => Some(Answer::fault(ProviderFault::logical(FaultCode::Exception, "the provider broke"))),
+        "garbled" => {
+            let fault = ProviderFault::logical(FaultCode::OutputNotJson, "the output is not JSON");
+            Some(Answer { ending: Ending::Fault(fault), ..done(json!(rest)) })
+        }
+        "whole" => Some(serde_json::from_str(rest).unwrap_or_else(|error| panic!("`{rest}`: {error}"))),
         "said" => {
             let mut answer = done(json_of(rest));
             let harness = json!({"name": "claude", "turns": 1, "cost_usd": 1.0, "completed": true});

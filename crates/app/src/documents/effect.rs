@@ -21,6 +21,6 @@ pub fn effect(row: &EffectRow) -> Value {
         "intended_at": rfc3339(row.intended_at),
         "answered_at": row.answered_at.map(rfc3339),
         "request_digest": row.request_digest,
-        "output": row.output,
+        "output": row.output(),
     })
 }

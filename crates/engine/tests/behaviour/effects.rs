@@ -450,7 +450,7 @@ fn ledger_answer(asked: &Effect, state: EffectState) -> Input {
         attempts: 1,
         state,
         digest,
-        output: None,
+        answer: None,
     };
     Input::LedgerAnswered { check, scope, key, effect: Some(Box::new(effect)) }
 }

@@ -16,6 +16,7 @@ mod evaluation_errors;
 mod events;
 mod fan_out;
 mod faults;
+mod found_done;
 mod gates;
 mod groups;
 mod guide;

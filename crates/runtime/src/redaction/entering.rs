@@ -136,6 +136,14 @@ impl Redactor {
         if let Event::AttemptAnswered { answer, .. } = &mut entry.event {
             Arc::make_mut(answer).mark_redacted();
         }
+        if let Event::LedgerAnswered { effect: Some(effect), .. } = &mut entry.event
+            && let Some(answer) = &mut effect.answer
+        {
+            Arc::make_mut(answer).mark_redacted();
+        }
+        if let Event::Reconciled { answer, .. } = &mut entry.event {
+            answer.mark_redacted();
+        }
         Ok(true)
     }
 

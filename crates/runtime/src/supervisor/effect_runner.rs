@@ -148,11 +148,12 @@ impl EffectRunner {
     fn consult(&self, run: &Run, check: CheckIndex, scope: ScopePath, key: String) {
         let (world, journal, inputs) = (Rc::clone(&self.world), Arc::clone(&self.journal), self.inputs());
         let (id, name) = (run.options().run.clone(), run.plan_of().check(check).name.clone());
-        let (reports, grace) = (self.reports.clone(), self.surroundings.grace);
+        let (reports, surroundings) = (self.reports.clone(), Rc::clone(&self.surroundings));
         let (tasks, task_key) = (Rc::clone(&self.tasks), TaskKey::Consult(check, scope.clone()));
         let done = task_key.clone();
         let task = tokio::task::spawn_local(async move {
-            let consulted = ledger::consult(&*journal, &*world, &key, (&id, &name, &scope), grace).await;
+            let place = (&id, name.as_str(), &scope);
+            let consulted = ledger::consult(&*journal, &*world, &key, place, &surroundings).await;
             tasks.borrow_mut().remove(&done);
             match consulted {
                 Ok(effect) => {

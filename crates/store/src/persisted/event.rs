@@ -8,7 +8,7 @@ use escrow_model::{
     ReasonCode, RecordedOutcome, Recovery, RefusalCode, Request, RetryKind, RoutedBy, RoutingBlock, RunId,
     RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::persist::{Absent, Persist, RestoreError, Written, persisted_as_is, record, record_enum};
@@ -175,15 +175,75 @@ record!(EffectIntentRecord for EffectIntent {
     takes_over: Option<u32> = default,
 });
 
-record!(LedgerEffectRecord for LedgerEffect {
-    run: RunId,
+/// An effect of the ledger. Once it had the output of an attempt alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LedgerEffectRecord {
+    run: <RunId as Persist>::Record,
     check: String,
-    scope: ScopePath = default,
+    #[serde(default)]
+    scope: <ScopePath as Persist>::Record,
     attempts: u32,
     state: EffectState,
     digest: String,
-    output: Option<Value> = default,
-});
+    #[serde(default)]
+    answer: Option<Box<<Answer as Persist>::Record>>,
+    /// In place of `answer`: the record of the attempt was not kept.
+    #[serde(default)]
+    output: Option<Value>,
+}
+
+impl Persist for LedgerEffect {
+    type Record = LedgerEffectRecord;
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            run: Written<'a, RunId>,
+            check: &'a str,
+            #[serde(skip_serializing_if = "Written::is_absent")]
+            scope: Written<'a, ScopePath>,
+            attempts: u32,
+            state: EffectState,
+            digest: &'a str,
+            #[serde(skip_serializing_if = "Written::is_absent")]
+            answer: Written<'a, Option<Arc<Answer>>>,
+        }
+        let fields = Fields {
+            run: Written(&self.run),
+            check: &self.check,
+            scope: Written(&self.scope),
+            attempts: self.attempts,
+            state: self.state,
+            digest: &self.digest,
+            answer: Written(&self.answer),
+        };
+        fields.serialize(serializer)
+    }
+
+    fn restore(record: LedgerEffectRecord) -> Result<LedgerEffect, RestoreError> {
+        let answer = record.answer.map(|answer| Answer::restore(*answer)).transpose()?;
+        Ok(LedgerEffect {
+            run: Persist::restore(record.run)?,
+            check: record.check,
+            scope: Persist::restore(record.scope)?,
+            attempts: record.attempts,
+            state: record.state,
+            digest: record.digest,
+            answer: answer.or_else(|| record.output.map(output_alone)).map(Arc::new),
+        })
+    }
+}
+
+/// What is left of an answer of which only the output was kept. Whether stars in it stand for a secret is not known.
+fn output_alone(output: Value) -> Answer {
+    let has_stars = output.to_string().contains("***");
+    let mut answer = Answer::confirmed_later(output);
+    if has_stars {
+        answer.mark_redacted();
+    }
+    answer
+}
 
 record!(EffectInQuestionRecord for EffectInQuestion {
     key: String,

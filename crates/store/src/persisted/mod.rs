@@ -20,7 +20,7 @@ mod persist;
 mod plan;
 mod start;
 
-use escrow_model::{Entry, Event, Message, Plan};
+use escrow_model::{Answer, Entry, Event, Message, Plan};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -109,6 +109,16 @@ pub fn read_plan(document: Value) -> Result<Plan, StoreError> {
     };
     let record = serde_json::from_value(document).map_err(|error| corrupt(&error))?;
     Plan::restore(record).map_err(|error| corrupt(&error))
+}
+
+/// An answer in the shape in which entries hold it, for the ledger of effects.
+pub(crate) fn answer_text(answer: &Answer) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Written(answer))
+}
+
+/// The answer that [`answer_text`] wrote.
+pub(crate) fn read_answer(text: &str) -> Result<Answer, RecordError> {
+    Ok(Answer::restore(serde_json::from_str(text)?)?)
 }
 
 fn unwritable(what: &str, error: &serde_json::Error) -> StoreError {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, EffectInQuestion, EffectIntent, EffectState, Event, FaultCode, Message,
-    ProviderFault, ScopePath,
+    Answer, Assumption, EffectInQuestion, EffectIntent, EffectState, Event, FaultCode, FlawKind, Message,
+    NestedFlaw, ProviderFault, ReasonCode, ScopePath,
 };
 use escrow_store::Committed;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{House, request};
 
@@ -51,6 +51,105 @@ fn a_person_settles_an_effect_of_the_run_that_has_it() {
     assert_eq!(effect(&house), (EffectState::Confirmed, 2), "the question was asked before it was confirmed");
     second.commit(&[assumed(true)]);
     assert_eq!(effect(&house), (EffectState::Failed, 2));
+}
+
+#[test]
+fn the_ledger_keeps_the_whole_answer_of_the_attempt_that_had_the_effect() {
+    let house = House::new();
+    let mut first = house.start("a", 1);
+    let mut whole = Answer::done(json!(7));
+    whole.record.insert("exit_code".into(), json!(3));
+    whole.mark_redacted();
+    whole.flaw = Some(NestedFlaw { kind: FlawKind::BrokenContract, detail: "f broke it".into() });
+    first.commit(&[intent(1, None), answered(1, whole.clone())]);
+    assert_eq!(kept(&house), Some(whole));
+}
+
+#[test]
+fn output_that_cannot_be_read_is_that_of_a_confirmed_effect() {
+    let house = House::new();
+    let mut first = house.start("a", 1);
+    let fault = ProviderFault::logical(FaultCode::OutputNotJson, "the output is not JSON");
+    first.commit(&[intent(1, None), answered(1, Answer::fault(fault.clone()))]);
+    assert_eq!(effect(&house), (EffectState::Confirmed, 1));
+    assert_eq!(kept(&house), Some(Answer::fault(fault)));
+}
+
+#[test]
+fn what_a_failed_attempt_printed_does_not_outlast_the_word_that_the_effect_happened() {
+    let house = House::new();
+    let mut first = house.start("a", 1);
+    first.commit(&[intent(1, None), lost(1), found(None, false)]);
+    assert_eq!((effect(&house), kept(&house)), ((EffectState::Confirmed, 1), None));
+}
+
+#[test]
+fn why_a_nested_run_did_not_complete_does() {
+    let house = House::new();
+    let mut first = house.start("a", 1);
+    let code = FaultCode::Nested(ReasonCode::FailedFailIf);
+    let fault = Answer::fault(ProviderFault::logical(code, "f failed").with_unknown_effect());
+    first.commit(&[intent(1, None), answered(1, fault.clone()), found(Some(json!(1)), false)]);
+    assert_eq!((effect(&house), kept(&house)), ((EffectState::Confirmed, 1), Some(fault)));
+}
+
+#[test]
+fn the_output_that_reconcile_gives_says_that_nothing_else_is_known_and_whether_a_secret_was_in_it() {
+    for is_redacted in [false, true] {
+        let house = House::new();
+        let mut first = house.start("a", 1);
+        first.commit(&[intent(1, None), lost(1), found(Some(json!("id-***")), is_redacted)]);
+        let kept = kept(&house).expect("it is kept");
+        assert_eq!(kept.output, "id-***");
+        assert!(kept.is_confirmed_later());
+        assert_eq!(kept.is_redacted(), is_redacted);
+    }
+}
+
+#[test]
+fn an_attempt_that_is_answered_after_another_run_said_done_tells_the_rest() {
+    let house = House::new();
+    let (mut first, mut second) = (house.start("a", 1), house.start("b", 2));
+    first.commit(&[intent(1, None)]);
+    second.commit(&[found_elsewhere(None)]);
+    assert_eq!((effect(&house), kept(&house)), ((EffectState::Confirmed, 1), None));
+    first.commit(&[done(1)]);
+    assert_eq!((effect(&house), kept(&house)), ((EffectState::Confirmed, 1), Some(Answer::done(json!(7)))));
+}
+
+#[test]
+fn an_entry_of_which_only_the_output_was_kept_says_that_the_rest_is_not_known() {
+    let old = br#"{"v":3,"at":1,"event":{"ledger_answered":{"check":"n","key":"k","effect":{"run":"r_1","check":"n",
+        "attempts":1,"state":"confirmed","digest":"d","output":"id-***"}}}}"#;
+    let entry = escrow_store::decode_entry(old).expect("it can be read");
+    let Event::LedgerAnswered { effect: Some(effect), .. } = &entry.event else { panic!("{entry:?}") };
+    let answer = effect.answer.as_deref().expect("the output is there");
+    assert!(answer.output == "id-***" && answer.is_confirmed_later() && answer.is_redacted());
+    let written = escrow_store::encode_entry(&entry).expect("it can be written");
+    assert_eq!(escrow_store::decode_entry(&written).expect("it can be read"), entry);
+}
+
+fn kept(house: &House) -> Option<Answer> {
+    house.store.effect("publish").unwrap().unwrap().answer.as_deref().cloned()
+}
+
+/// `reconcile` says that it happened.
+fn found(output: Option<Value>, is_redacted: bool) -> Event {
+    let mut event = found_elsewhere(output);
+    let Event::Reconciled { answer, effect: Some(effect), .. } = &mut event else { return event };
+    effect.attempts_elsewhere = None;
+    if is_redacted {
+        answer.mark_redacted();
+    }
+    event
+}
+
+fn found_elsewhere(output: Option<Value>) -> Event {
+    let mut event = reconciled(Some(1));
+    if let Event::Reconciled { finding, output: given, .. } = &mut event {
+        (*finding, *given) = (Some(Assumption::Done), output);
+    }
+    event
 }
 
 fn effect(house: &House) -> (EffectState, u32) {

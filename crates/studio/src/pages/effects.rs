@@ -50,7 +50,7 @@ pub(super) fn table(rows: &[EffectRow], now: Millis) -> Markup {
                         td { p { b.mono { (line(&place)) } } p.small.dim.mono.cut title=(line(&row.key)) { (line(&row.key)) } }
                         td { (mark.shown()) @if row.attempts > 1 { p.small.dim { (row.attempts) " attempts" } } }
                         td.small { a.id href={ "/runs/" (row.run) "#" (anchor("check", &row.check)) } { (row.run) } }
-                        td.small.mono { @if let Some(output) = &row.output { (clipped(&output.to_string(), 80)) } }
+                        td.small.mono { @if let Some(output) = row.output() { (clipped(&output.to_string(), 80)) } }
                         td.num.small.dim { (when(row.intended_at, now)) }
                     }
                 }

@@ -86,7 +86,7 @@ impl Read {
     }
 
     fn faulty(self, message: String) -> Read {
-        Read { fault: Some(ProviderFault::logical(FaultCode::own("output_not_json"), message)), ..self }
+        Read { fault: Some(ProviderFault::logical(FaultCode::OutputNotJson, message)), ..self }
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     fn parse_decides_otherwise() {
         let as_json = |text: &str| read(captured(text), Parse::Json);
         assert_eq!(as_json("1.10\n").output, json!(1.1));
-        assert_eq!(as_json("nothing").fault.map(|fault| fault.code), Some(FaultCode::own("output_not_json")));
+        assert_eq!(as_json("nothing").fault.map(|fault| fault.code), Some(FaultCode::OutputNotJson));
         assert!(as_json("").fault.is_some());
         assert_eq!(read(captured("{\"a\": 1}\n"), Parse::Text).output, json!("{\"a\": 1}"));
         let lines = |text: &str| read(captured(text), Parse::Lines).output;

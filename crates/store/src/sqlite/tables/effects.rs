@@ -3,14 +3,16 @@
 //! **Invariant:** a key belongs to one run at a time. Another run takes it over only when the effect did not happen, or
 //! when its intent says that a person, or `idempotent`, allows that. The check and the insert are one transaction.
 
+use std::sync::Arc;
+
 use escrow_model::{
-    Assumption, EffectInQuestion, EffectIntent, EffectState, Ending, Event, Message, RunId, ScopePath,
+    Answer, Assumption, EffectInQuestion, EffectIntent, EffectState, Event, Message, RunId, ScopePath,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde_json::Value;
 
-use crate::effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
+use crate::effect::{Attempter, EffectFilter, EffectRow, TakenEffect, found_by};
 use crate::error::StoreError;
+use crate::persisted::{answer_text, read_answer};
 use crate::sqlite::entries::Draft;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
@@ -32,7 +34,7 @@ CREATE TABLE effects (
     intended_at INTEGER NOT NULL,
     answered_at INTEGER,
     request_digest TEXT NOT NULL,
-    output TEXT
+    answer TEXT
 ) STRICT;
 CREATE INDEX effects_by_run ON effects (run, name, scope);
 CREATE INDEX effects_newest ON effects (intended_at DESC, key);
@@ -47,22 +49,33 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             intend(applied, (check, scope), intent, connection)
         }
         Event::AttemptAnswered { check, scope, answer, .. } => {
-            let (state, output) = match &answer.ending {
-                Ending::Done => (EffectState::Confirmed, Some(json(&answer.output)?)),
-                Ending::Fault(fault) if fault.effect_unknown => (EffectState::Unknown, None),
-                Ending::Fault(_) => (EffectState::Failed, None),
-            };
+            let state = answer.effect_state();
+            let kept = answer.outlasts_doubt().then(|| written(answer)).transpose()?;
+            // Another run may have said meanwhile that the effect happened. That stands, and the attempt tells the rest.
             connection
                 .prepare_cached(
-                    "UPDATE effects SET state = ?4, answered_at = ?5, output = ?6
-                     WHERE run = ?1 AND name = ?2 AND scope = ?3 AND state = 'intended'",
+                    "UPDATE effects SET
+                         state = CASE state WHEN 'intended' THEN ?4 ELSE state END,
+                         answered_at = CASE state WHEN 'intended' THEN ?5 ELSE answered_at END,
+                         answer = ?6
+                     WHERE run = ?1 AND name = ?2 AND scope = ?3 AND (state = 'intended'
+                         OR state = 'confirmed' AND answer IS NULL AND intended_at = (
+                             SELECT max(intended_at) FROM effects WHERE run = ?1 AND name = ?2 AND scope = ?3))",
                 )?
-                .execute((applied.run, check, json(scope)?, state.as_str(), applied.at, output))?;
+                .execute((applied.run, check, json(scope)?, state.as_str(), applied.at, kept))?;
             Ok(())
         }
-        Event::Reconciled { check, scope, finding: Some(finding), effect: Some(effect), output, .. } => {
-            let output = output.as_ref().map(json).transpose()?;
-            answer(applied, (check, scope), effect, (*finding, output.as_deref()), connection)
+        Event::Reconciled {
+            check,
+            scope,
+            finding: Some(finding),
+            effect: Some(effect),
+            output,
+            answer: said,
+            ..
+        } => {
+            let given = output.clone().map(|output| found_by(said, output));
+            answer(applied, (check, scope), effect, (*finding, given.as_ref()), connection)
         }
         Event::EffectResolved { key, state, .. } => settle(applied, key, *state, None, connection),
         Event::MessageDelivered {
@@ -90,7 +103,7 @@ fn intend(
              ON CONFLICT (key) DO UPDATE SET
                  run = excluded.run, name = excluded.name, scope = excluded.scope, steps = excluded.steps,
                  state = 'intended', attempts = attempts + 1, intended_at = excluded.intended_at,
-                 answered_at = NULL, request_digest = excluded.request_digest, output = NULL
+                 answered_at = NULL, request_digest = excluded.request_digest, answer = NULL
              WHERE effects.run = excluded.run OR effects.state = 'failed' OR ?9",
         )?
         .execute((
@@ -112,34 +125,38 @@ fn answer(
     applied: &Applied<'_>,
     (check, scope): (&str, &ScopePath),
     asked: &EffectInQuestion,
-    (word, output): (Assumption, Option<&str>),
+    (word, given): (Assumption, Option<&Answer>),
     connection: &Connection,
 ) -> rusqlite::Result<()> {
     let attempter = Attempter { run: applied.run, check, scope };
     match find(connection, &asked.key)? {
         Some(effect) if effect.is_as_asked(attempter, asked) => {
-            settle(applied, &asked.key, word.into(), output, connection)
+            settle(applied, &asked.key, word.into(), given, connection)
         }
         Some(_) | None => Ok(()),
     }
 }
 
-/// A later word about an effect. An output that was recorded stays.
+/// A later word about an effect. What was recorded of its attempt stays.
 fn settle(
     applied: &Applied<'_>,
     key: &str,
     state: EffectState,
-    output: Option<&str>,
+    given: Option<&Answer>,
     connection: &Connection,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE effects SET state = ?2, answered_at = ?3,
-                 output = CASE ?2 WHEN 'confirmed' THEN coalesce(?4, output) ELSE NULL END
+                 answer = CASE ?2 WHEN 'confirmed' THEN coalesce(answer, ?4) ELSE NULL END
              WHERE key = ?1",
         )?
-        .execute((key, state.as_str(), applied.at, output))?;
+        .execute((key, state.as_str(), applied.at, given.map(written).transpose()?))?;
     Ok(())
+}
+
+fn written(answer: &Answer) -> rusqlite::Result<String> {
+    answer_text(answer).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 
 /// The first effect that these entries intend and another run, or another check of this one, has.
@@ -161,14 +178,13 @@ pub(crate) fn taken(
 }
 
 const COLUMNS: &str = "key, run, name, scope, steps, generation, state, attempts, intended_at, answered_at, \
-    request_digest, output";
+    request_digest, answer";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
-    let output: Option<String> = row.get(11)?;
-    let output: Option<Value> =
-        output.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(11, rusqlite::types::Type::Text, error.into())
-        })?;
+    let answer: Option<String> = row.get(11)?;
+    let answer = answer.map(|text| read_answer(&text)).transpose().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(11, rusqlite::types::Type::Text, error.into())
+    })?;
     Ok(EffectRow {
         key: row.get(0)?,
         run: RunId::from_stored(row.get::<_, String>(1)?),
@@ -181,7 +197,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
         intended_at: row.get(8)?,
         answered_at: row.get(9)?,
         request_digest: row.get(10)?,
-        output,
+        answer: answer.map(Arc::new),
     })
 }
 
