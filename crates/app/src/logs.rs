@@ -1,11 +1,12 @@
 //! What a run's commands printed: from the files that it was streamed to, or else from the journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use escrow_model::{Answer, Entry, ScopedCheck};
+use escrow_engine::Run;
+use escrow_model::{Answer, Entry, Event, ScopePath, ScopedCheck};
 use escrow_runtime::spool_label;
 use serde_json::Value;
 
@@ -39,6 +40,37 @@ pub fn printed<'e>(entries: &'e [Entry], spool: &Path) -> Vec<Printed<'e>> {
         _ => None,
     });
     attempts.collect()
+}
+
+/// The attempts for the value that an item has now, each with the scope that it had then. When its list was computed again,
+/// another value may have stood at this place, and this one at another.
+pub fn attempts_of_item(entries: &[Entry], run: &Run, name: &str) -> BTreeSet<(ScopePath, u32)> {
+    let Some(check) = name.split('[').next().and_then(|check| run.plan_of().find(check)) else {
+        return BTreeSet::new();
+    };
+    let now: BTreeMap<&ScopePath, Option<&Value>> =
+        run.item_reports(check).map(|item| (item.scope, item.value)).collect();
+    let check = &run.plan_of().check(check).name;
+    let Some((place, value)) = now.iter().find(|(scope, _)| format!("{check}{scope}") == name) else {
+        return BTreeSet::new();
+    };
+    let of_value: Vec<(&ScopePath, u32)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::AttemptStarted { check: of, scope, attempt, request, .. }
+                if of == check && request.item.as_ref() == *value =>
+            {
+                Some((scope, *attempt))
+            }
+            _ => None,
+        })
+        .collect();
+    let is_left = |scope: &ScopePath| now.get(scope).is_none_or(|other| other != value);
+    let here = of_value.iter().any(|(scope, _)| scope == place);
+    let last = of_value.iter().map(|(scope, _)| *scope).rfind(|scope| is_left(scope));
+    let wanted = if here { Some(*place) } else { last };
+    let attempts = of_value.into_iter().filter(|(scope, _)| Some(*scope) == wanted);
+    attempts.map(|(scope, attempt)| (scope.clone(), attempt)).collect()
 }
 
 /// Every attempt that has begun and is not answered. In the journal of a run that no process drives, those were cut off.

@@ -652,3 +652,23 @@ fn an_effect_of_a_nested_playbook_is_not_said_to_happen_in_every_run() {
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("run that one with `--again`"), "{}", refused.stderr);
 }
+
+#[test]
+fn the_log_of_an_item_is_that_of_its_value_wherever_that_stood_before() {
+    let desk = Desk::new();
+    desk.write("list.json", r#"["a", "b"]"#);
+    let (code, _) = desk.run(
+        "checks:
+  pre: {type: command, exec: 'test -e pre'}
+  alt: {type: command, exec: 'true'}
+  list: {type: command, depends_on: 'pre|alt', exec: 'cat list.json', forEach: true}
+  each: {type: command, depends_on: list, criticality: external, exec: 'echo out-{{ item }}'}",
+    );
+    assert_eq!(code, Some(1));
+    desk.write("list.json", r#"["b", "c", "a"]"#);
+    desk.write("pre", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    for (item, printed) in [("each[0]", "out-b\n"), ("each[1]", "out-c\n"), ("each[2]", "out-a\n")] {
+        assert_eq!(desk.escrow(&["logs", "last", item, "--stdout"]).stdout, printed, "{item}");
+    }
+}

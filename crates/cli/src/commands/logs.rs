@@ -32,16 +32,22 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
     let mut out = Page::new(io::stdout().lock(), if is_shown { Control::Shown } else { Control::Sent });
     let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };
     // `each[2]` is an item of `each`.
-    let is_known = |name: &String| start.plan.find(name.split('[').next().unwrap_or(name)).is_some();
+    let is_known = |name: &String| start.plan.find(of_check(name)).is_some();
     if !arguments.check.as_ref().is_none_or(is_known) {
         return Err(unknown_check(arguments, &row));
     }
-    if let Some(name) = arguments.check.as_ref().filter(|name| name.contains('[')) {
-        expect_item(name, &runs::replay(&*queries, &row).await?, &row)?;
-    }
+    let item = match arguments.check.as_ref().filter(|name| name.contains('[')) {
+        Some(name) => {
+            let run = runs::replay(&*queries, &row).await?;
+            expect_item(name, &run, &row)?;
+            Some(logs::attempts_of_item(&entries, &run, name))
+        }
+        None => None,
+    };
     for attempt in logs::printed(&entries, &spool) {
-        let is_wanted = |name: &String| name == attempt.of.check || *name == attempt.of.to_string();
-        if !arguments.check.as_ref().is_none_or(is_wanted) {
+        let is_of_check = arguments.check.as_ref().is_none_or(|name| of_check(name) == attempt.of.check);
+        let place = (attempt.of.scope.clone(), attempt.attempt);
+        if !is_of_check || item.as_ref().is_some_and(|attempts| !attempts.contains(&place)) {
             continue;
         }
         let printed = Attempt(&attempt);
@@ -67,6 +73,11 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
         }
     }
     Ok(Exit::Completed)
+}
+
+/// The check that a place is of.
+fn of_check(place: &str) -> &str {
+    place.split('[').next().unwrap_or(place)
 }
 
 fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Error {
