@@ -6,7 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -53,52 +55,75 @@ fn without_prefix(text: &str) -> &str {
 
 /// The length of the escape sequence that a text begins with, such as a colour.
 fn terminal_sequence(text: &str) -> Option<usize> {
-    const ESCAPE: char = '\u{1b}';
-    let (body, is_string, begin, alone) = match text.strip_prefix(ESCAPE) {
-        Some(rest) => match rest.chars().next()? {
-            '[' => (&rest[1..], false, 2, 1),
-            ']' | 'P' | 'X' | '^' | '_' => (&rest[1..], true, 2, 1),
+    let first = text.chars().next()?;
+    let rest = &text[first.len_utf8()..];
+    let length = match first {
+        '\u{1b}' => match rest.chars().next() {
+            Some('[') => control_sequence(&rest[1..]).map(|end| 1 + end),
+            Some(']' | 'P' | 'X' | '^' | '_') => Some(1 + control_string(&rest[1..]).unwrap_or(0)),
+            // Another character set for one character.
+            Some('N' | 'O') => {
+                let shifted = rest[1..].chars().next().filter(|c| !matches!(c, '{' | '['));
+                Some(1 + shifted.map_or(0, char::len_utf8))
+            }
             // A character set, or a command of one letter.
             _ => {
                 let between = rest.chars().take_while(|c| matches!(c, ' '..='/')).count();
-                let last =
-                    rest.chars().nth(between).is_some_and(|c| matches!(c, '0'..='Z' | '`'..='z' | '~'));
-                return Some(1 + if last { between + 1 } else { 0 });
+                let last = rest.chars().nth(between);
+                last.filter(|c| matches!(c, '0'..='Z' | '`'..='z' | '~')).map(|_| between + 1)
             }
         },
-        None => match text.chars().next()? {
-            '\u{9b}' => (&text[2..], false, 2, 2),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => (&text[2..], true, 2, 2),
-            _ => return None,
-        },
+        '\u{9b}' => control_sequence(rest),
+        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => control_string(rest),
+        // It stands for a byte that is not UTF-8, which may have been one of these.
+        char::REPLACEMENT_CHARACTER => control_sequence(rest).or_else(|| control_string(rest)),
+        _ => return None,
     };
-    if is_string {
-        // Up to the next control character, so that the time is linear. A string without an end hides nothing.
-        let end = body.find(char::is_control).unwrap_or(body.len());
-        let length = match &body[end..] {
-            rest if rest.starts_with('\u{7}') => end + 1,
-            rest if rest.starts_with("\u{1b}\\") || rest.starts_with('\u{9c}') => end + 2,
-            _ => 0,
-        };
-        return Some(begin + length);
-    }
-    let parameters = body.chars().take_while(|c| matches!(c, '0'..='?' | ' ' | '!' | '$')).count();
-    let is_ended = body.chars().nth(parameters).is_some_and(|c| matches!(c, '@'..='Z' | '`'..='z' | '~'));
     // Without an end it is a control character, and a bracket that may begin an array.
-    Some(if is_ended { begin + parameters + 1 } else { alone })
+    Some(first.len_utf8() + length.unwrap_or(0))
 }
 
-/// White space, control characters, bytes that are not UTF-8, and characters that have no width.
-fn is_unseen(c: char) -> bool {
-    let has_no_width = matches!(
-        c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    );
-    c.is_whitespace() || c.is_control() || has_no_width || c == char::REPLACEMENT_CHARACTER
+/// The length of parameters and of the letter that ends them.
+fn control_sequence(text: &str) -> Option<usize> {
+    let parameters = text.chars().take_while(|c| matches!(c, '0'..='?' | ' ' | '!' | '$')).count();
+    let last = text.chars().nth(parameters)?;
+    matches!(last, '@'..='Z' | '`'..='z' | '~').then_some(parameters + 1)
 }
+
+/// The length of a string and of what ends it. It is looked for up to the next control character, so that the time is
+/// linear. A string without an end hides nothing.
+fn control_string(text: &str) -> Option<usize> {
+    let end = text.find(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER)?;
+    let rest = &text[end..];
+    let ends = ["\u{7}", "\u{1b}\\", "\u{9c}", "\u{fffd}"];
+    ends.iter().find(|closing| rest.starts_with(**closing)).map(|closing| end + closing.len())
+}
+
+/// White space, control characters, bytes that are not UTF-8, and characters that show nothing of their own.
+fn is_unseen(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_whitespace() || c.is_ascii_control();
+    }
+    UNSEEN.is_match(c.encode_utf8(&mut [0; 4]))
+}
+
+/// By class, because a list of characters would have gaps: everything that Unicode counts neither as a letter nor as a
+/// number, punctuation or symbol; what it says may be ignored or extends the character before; and the symbols that are
+/// blank.
+static UNSEEN: LazyLock<Regex> = LazyLock::new(|| {
+    let classes = [
+        r"\s",
+        r"\p{Other}",
+        r"\p{Mark}",
+        r"\p{Separator}",
+        r"\p{Default_Ignorable_Code_Point}",
+        r"\p{Grapheme_Cluster_Break=Extend}",
+        r"\p{Grapheme_Cluster_Break=V}",
+        r"\p{Grapheme_Cluster_Break=T}",
+        r"\x{2800}\x{fffc}\x{fffd}\x{1d159}",
+    ];
+    Regex::new(&format!("[{}]", classes.concat())).expect("the classes are known")
+});
 
 /// JSON in which no object names a member twice.
 struct Document;
@@ -186,6 +211,10 @@ mod tests {
             "\u{1b}(Bok",
             "\u{1b}",
             "\u{9b}1",
+            "x {\"failed\": 3}",
+            "# tests\n{\"failed\": 3}",
+            "\u{fffd}tait {\"failed\": 3}",
+            "\u{2713} {\"failed\": 3}",
         ] {
             assert_eq!(not_json(text), None, "{text}");
         }
@@ -224,6 +253,10 @@ mod tests {
             "\u{3164}",
             "\u{e0020}",
             "\u{fffd}",
+            "\u{fffd}31m",
+            "\u{fffd}0;x\u{7}",
+            "\u{fffd}0;x\u{fffd}",
+            "\u{1b}OP",
             "\r\n \u{1b}[0m /* x */ \0",
         ] {
             for json in ["{\"failed\":3}", "[{\"failed\":3}]"] {
@@ -233,6 +266,36 @@ mod tests {
                     Some("invisible characters stand before it"),
                     "{text:?}"
                 );
+            }
+        }
+    }
+    #[test]
+    fn no_character_without_a_width_hides_json_whatever_its_class() {
+        for before in [
+            '\u{301}',
+            '\u{20e3}',
+            '\u{941}',
+            '\u{903}',
+            '\u{1d173}',
+            '\u{1bca0}',
+            '\u{13430}',
+            '\u{600}',
+            '\u{1160}',
+            '\u{11a8}',
+            '\u{d7cb}',
+            '\u{2800}',
+            '\u{fffc}',
+            '\u{1d159}',
+            '\u{16fe4}',
+            '\u{e000}',
+            '\u{378}',
+            '\u{fdd0}',
+            '\u{2028}',
+            '\u{3000}',
+            '\u{10ffff}',
+        ] {
+            for json in ["{\"failed\": 3}", "{\"failed\": 3", "[1"] {
+                assert!(not_json(&format!("{before}{json}")).is_some(), "{before:?}");
             }
         }
     }
