@@ -42,6 +42,8 @@ pub type Worlds = Arc<dyn Fn() -> Rc<dyn ProviderWorld> + Send + Sync>;
 
 impl App {
     pub fn new(state: StateDirectory, caller: Caller) -> App {
+        // Here, so that whatever is done next with Escrow removes what a process that was killed has left.
+        escrow_runtime::secret_files::sweep();
         App {
             state,
             caller,

@@ -17,6 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use escrow_model::RunId;
+use escrow_runtime::leftovers;
 use escrow_runtime::private_files::{create_directory, create_file};
 
 use crate::app::App;
@@ -112,8 +113,37 @@ impl Copied {
                 let from = state.join(folder).join(run.as_str());
                 if from.is_dir() {
                     create_directory(&part.join(folder))?;
-                    self.copy(&from, &part.join(folder).join(run.as_str()))?;
+                    let to = part.join(folder).join(run.as_str());
+                    match folder {
+                        "spool" => self.copy_below(&from, Path::new(""), &to)?,
+                        _ => self.copy(&from, &to)?,
+                    }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of a run, less what only its commands need: it may hold secrets.
+    fn copy_below(&mut self, from: &Path, below: &Path, to: &Path) -> io::Result<()> {
+        let entries = match fs::read_dir(from) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        create_directory(to)?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let path = below.join(&name);
+            let is_at_top = below.as_os_str().is_empty();
+            if is_at_top && leftovers::is_for_commands(&name) || leftovers::is_lent_login(&path) {
+                continue;
+            }
+            if is_directory {
+                self.copy_below(&entry.path(), &path, &to.join(&name))?;
+            } else {
+                self.copy(&entry.path(), &to.join(&name))?;
             }
         }
         Ok(())

@@ -3,6 +3,8 @@
 mod desk;
 
 use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use desk::{Desk, Done};
@@ -53,6 +55,53 @@ checks:
     assert_eq!(desk.read("mode").trim(), "400");
     assert!(!Path::new(desk.read("where").trim()).exists(), "it is gone when the command has ended");
     clean(&desk.path().join(".escrow"));
+}
+
+#[test]
+fn a_secret_in_a_file_is_in_no_backup_and_a_killed_run_leaves_none() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+version: '1.0'
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  use:
+    type: command
+    secrets: [{ name: TOKEN, as: file }]
+    exec: 'test -s "$TOKEN"; echo "$TOKEN" > where; touch started; sleep 30'
+"#,
+    );
+    let runtime = desk.path().join("runtime");
+    DirBuilder::new().mode(0o700).create(&runtime).expect("a new directory");
+    let escrow = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        command.env("XDG_RUNTIME_DIR", &runtime).env("CANARY", CANARY);
+        command
+    };
+    let mut child = escrow(&["run", "playbook.yaml", "--quiet"]).spawn().expect("the binary starts");
+    desk.until("the command runs", || desk.path().join("started").exists());
+    clean(&desk.path().join(".escrow"));
+    assert!(Path::new(desk.read("where").trim()).starts_with(&runtime));
+
+    assert!(escrow(&["backup", "copy"]).status().expect("it runs").success());
+    clean(&desk.path().join("copy"));
+    assert!(Path::new(desk.read("where").trim()).exists(), "another process leaves a file that is in use");
+
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    assert!(escrow(&["runs", "--quiet"]).status().expect("it runs").success());
+    assert!(!Path::new(desk.read("where").trim()).exists(), "the next process removes it");
+    clean(&runtime);
+
+    // Earlier versions had it in the state.
+    let run = desk.show("last")["run"]["id"].as_str().expect("an id").to_owned();
+    let left = desk.path().join(".escrow/spool").join(run).join("secret-use-00000001-1-TOKEN");
+    std::fs::write(&left, CANARY).expect("it can be written");
+    assert!(escrow(&["backup", "again"]).status().expect("it runs").success());
+    clean(&desk.path().join("again"));
+    assert!(escrow(&["cancel", "last"]).status().expect("it runs").success());
+    assert!(!left.exists());
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub mod git;
 pub mod harness_program;
 pub mod hook_spool;
 pub mod inspection;
+pub mod leftovers;
 pub mod model_server;
 pub mod notifier;
 pub mod outcome_kinds;
@@ -47,6 +48,7 @@ pub mod project;
 pub mod providers;
 pub mod rehearsal;
 pub mod sandbox;
+pub mod secret_files;
 pub mod telemetry;
 pub mod triggers;
 

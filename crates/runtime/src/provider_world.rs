@@ -21,6 +21,7 @@ use crate::entropy;
 use crate::holder;
 use crate::hook_spool;
 use crate::inspection::inspect_for_secrets;
+use crate::leftovers;
 use crate::process::end_orphans_of;
 use crate::providers::{self, Provider};
 use crate::redaction::Redactor;
@@ -59,7 +60,8 @@ pub trait ProviderWorld {
     /// ended.
     fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize>;
 
-    /// Takes in the receipts that the hooks of interrupted attempts have left in the spool of this run.
+    /// Takes in the receipts that the hooks of interrupted attempts have left in the spool of this run, and removes what
+    /// else they have left there.
     fn collect_receipts(&self, run: RunId, spool: PathBuf, state: PathBuf) -> LocalFuture<()> {
         let _ = (run, spool, state);
         Box::pin(std::future::ready(()))
@@ -119,7 +121,9 @@ impl ProviderWorld for RealWorld {
         Box::pin(async move {
             let collected = tokio::task::spawn_blocking(move || {
                 providers::ai::login::return_left(&spool);
-                hook_spool::collect_left(run.as_str(), &spool, &state)
+                let collected = hook_spool::collect_left(run.as_str(), &spool, &state);
+                leftovers::remove(&spool);
+                collected
             });
             // Receipts that cannot be taken in stay where they are; the run does not depend on them.
             if let Ok(Err(problem)) = collected.await {

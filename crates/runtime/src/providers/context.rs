@@ -16,7 +16,7 @@ use std::rc::Rc;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, open, statat, unlinkat};
 use sha2::{Digest, Sha256};
 
-use crate::private_files;
+use crate::{leftovers, private_files};
 
 /// The contexts of one run, beneath its spool directory, which is made with the first.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Contexts {
             other => other?,
         };
         if number == 0 && !self.fresh.get() {
-            remove_leftovers(&directory);
+            leftovers::remove_handed_over(&directory);
         }
         let file = Rc::new(ContextFile::make(&directory, place, format!("context-{number}.json"))?);
         file.fill(content, digest)?;
@@ -164,18 +164,6 @@ impl ContextFile {
     fn is_intact(&self) -> bool {
         let told = statat(&self.place, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         told.is_ok_and(|told| identity(&told) == self.identity.get())
-    }
-}
-
-/// Files for commands that a process which was killed has left. No command of it lives any more.
-fn remove_leftovers(directory: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        if [&b"context-"[..], b"handback-", b"secret-"].iter().any(|start| name.starts_with(start)) {
-            let _ = fs::remove_file(entry.path());
-        }
     }
 }
 

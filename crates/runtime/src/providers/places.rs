@@ -1,7 +1,6 @@
 //! The paths, variables and secrets that a process of an attempt is given.
 
 mod secret_descriptor;
-mod secret_file;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,8 +15,8 @@ use super::{Attempt, ContextFile, Environment};
 use crate::private_files::{create_directory, create_file};
 use crate::process::{AROUND_VARIABLE, runs_around_commands};
 use crate::sandbox::Confinement;
+use crate::secret_files::SecretFiles;
 use secret_descriptor::SecretDescriptor;
-use secret_file::SecretFile;
 
 /// The paths that a command gets in its environment. Absolute, because it may change its directory.
 pub(super) struct Places {
@@ -29,7 +28,7 @@ pub(super) struct Places {
     pub(super) artifacts: PathBuf,
     pub(super) state: PathBuf,
     /// Held until the command has ended.
-    secret_files: Vec<SecretFile>,
+    secret_files: Option<SecretFiles>,
     secret_descriptors: Vec<SecretDescriptor>,
     pub(super) confinement: Option<Confinement>,
     /// The temporary directory of a process whose files are confined, and of every harness.
@@ -44,7 +43,7 @@ impl Places {
             handback: attempt.contexts.take_name(),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
-            secret_files: Vec::new(),
+            secret_files: None,
             secret_descriptors: Vec::new(),
             confinement: None,
             temporary: None,
@@ -54,8 +53,10 @@ impl Places {
         if !attempt.contexts.is_fresh() {
             let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
         }
-        for (name, value) in attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name)) {
-            places.secret_files.push(SecretFile::create(&places.spool, &attempt.label, name, value)?);
+        let as_files = attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name));
+        let as_files: Vec<_> = as_files.map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+        if !as_files.is_empty() {
+            places.secret_files = Some(SecretFiles::create(&as_files)?);
         }
         let open = attempt.secrets.iter().filter(|(name, _)| attempt.secret_descriptors.contains(name));
         for (place, (name, value)) in open.enumerate() {
@@ -81,7 +82,7 @@ impl Places {
             directory: absolute(&attempt.directory)?,
             writable,
             readable: std::iter::once(self.context.path())
-                .chain(self.secret_files.iter().map(SecretFile::path))
+                .chain(self.secret_files.iter().flat_map(SecretFiles::paths))
                 .map(Path::to_owned)
                 .collect(),
             state: self.state.clone(),
@@ -113,7 +114,7 @@ impl Places {
         command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
         command.envs(&request.env);
         command.envs(attempt.secrets.iter().map(|(name, value)| {
-            let file = self.secret_files.iter().find(|file| file.is_of(name)).map(SecretFile::path);
+            let file = self.secret_files.as_ref().and_then(|files| files.path_of(name));
             let descriptors = &self.secret_descriptors;
             let open = || descriptors.iter().find(|open| open.is_of(name)).map(SecretDescriptor::path);
             (name, file.or_else(open).map_or(value.as_os_str(), Path::as_os_str))
