@@ -148,6 +148,19 @@ fn a_log_that_vanished_with_the_first_run_is_noticed_although_no_database_is_lef
 }
 
 #[test]
+fn a_pipe_in_place_of_the_mark_keeps_nobody_waiting() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", PLAYBOOK);
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(0));
+    let pipe = std::process::Command::new("mkfifo").arg(state(&desk).join("escrow.db-mark")).status();
+    assert!(pipe.expect("mkfifo runs").success());
+    for arguments in [&["runs"][..], &["run", "playbook.yaml"], &["verify", "--all"]] {
+        let mut child = desk.start(arguments);
+        desk.until("it has ended", || child.try_wait().expect("it can be asked").is_some());
+    }
+}
+
+#[test]
 fn a_log_that_was_cut_is_noticed_and_verify_names_the_run() {
     let desk = Desk::new();
     desk.write("slow.yaml", "version: '1.0'\nchecks: {one: {type: command, exec: 'sleep 0.2'}, two: {type: command, depends_on: one, exec: 'touch begun; sleep 60'}}\n");

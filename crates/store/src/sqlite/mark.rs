@@ -86,6 +86,9 @@ impl MarkWriter {
             .as_ref()
             .and_then(|file| file.metadata().ok())
             .is_some_and(|metadata| metadata.nlink() > 0);
+        if !is_there && self.path.exists() && !is_file(&self.path) {
+            return None;
+        }
         if !is_there {
             let options =
                 OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path);
@@ -139,7 +142,15 @@ pub(crate) fn record_loss(connection: &Connection, database: &Path) -> rusqlite:
     Ok(())
 }
 
+/// A pipe in its place would keep everybody waiting.
+fn is_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
 fn read(path: &Path) -> Option<JournalEnd> {
+    if !is_file(path) {
+        return None;
+    }
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
