@@ -86,6 +86,64 @@ checks:
     }
 }
 
+/// A state with a verdict and an invocation that people recorded.
+fn recorded() -> Desk {
+    let (desk, runs) = home();
+    let verdict = r#"{"outcome_kind": "gate_verdict", "gate_passed": true}"#;
+    let added = desk.escrow_given(&["outcomes", "add", "--run", &runs[0], "--name", "gate"], verdict);
+    assert_eq!(added.code, Some(0), "{}", added.stderr);
+    assert_eq!(desk.escrow(&["invocation", "start", "--name", "nightly"]).code, Some(0));
+    assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+    desk
+}
+
+#[test]
+fn what_people_recorded_beside_the_journals_is_found_when_it_is_changed() {
+    let forged = "INSERT INTO added_outcomes (run, added) SELECT run, replace(added, json_extract(added, '$.outcome.id'), 'o_forged')
+                  FROM added_outcomes; INSERT INTO artifacts SELECT 'o_forged', invocation_id, run_id, created_at, kind, name,
+                  passed, summary, content, file_path FROM artifacts;";
+    for (sql, found) in [
+        (
+            "UPDATE added_outcomes SET added = replace(added, '\"gate_passed\":true', '\"gate_passed\":false');
+             UPDATE artifacts SET passed = 0, content = replace(content, 'true', 'false')",
+            "row 1 of the table `added_outcomes`",
+        ),
+        ("DELETE FROM added_outcomes; DELETE FROM artifacts", "row 1 of the table `added_outcomes`"),
+        ("UPDATE added_outcomes SET run = NULL", "row 1 of the table `added_outcomes`"),
+        (forged, "row 2 of the table `added_outcomes`"),
+        (
+            "UPDATE invocations_said SET said = replace(said, 'nightly', 'hourly'); UPDATE invocations SET name = 'hourly'",
+            "row 1 of the table `invocations_said`",
+        ),
+        ("DELETE FROM invocations_said; DELETE FROM invocations", "row 1 of the table `invocations_said`"),
+    ] {
+        let desk = recorded();
+        let hash = desk.escrow(&["verify", "--all", "--output", "json"]).json()["hash"].to_string();
+        tamper(&desk, sql);
+        refused(&desk.escrow(&["verify", "--all"]), found);
+        refused(&desk.escrow(&["verify", "--all", "--expect", hash.trim_matches('"')]), found);
+        refused(&desk.escrow(&["verify", "last"]), found);
+    }
+    // A database that is made to look older has its rows linked again.
+    let desk = recorded();
+    tamper(&desk, &format!("{forged} PRAGMA user_version = 21"));
+    desk.escrow(&["gc", "--keep", "9"]);
+    refused(&desk.escrow(&["verify", "--all"]), "the list of runs was changed at position 6");
+}
+
+#[test]
+fn an_outcome_that_was_added_changes_the_hash_of_the_state_and_goes_with_its_run() {
+    let desk = recorded();
+    let hash = || desk.escrow(&["verify", "--all", "--output", "json"]).json()["hash"].to_string();
+    let before = hash();
+    let verdict = r#"{"outcome_kind": "gate_verdict", "gate_passed": false}"#;
+    desk.escrow_given(&["outcomes", "add", "--run", "last", "--name", "gate"], verdict);
+    assert_ne!(hash(), before);
+    assert_eq!(desk.escrow(&["gc", "--keep", "1"]).code, Some(0));
+    let verified = desk.escrow(&["verify", "--all"]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+}
+
 #[test]
 fn a_changed_end_of_the_ledger_of_receipts_is_found() {
     for sql in [

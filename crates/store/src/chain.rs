@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 /// Keeps a journal's hashes apart from every other use of SHA-256 on the same bytes.
 const DOMAIN: &[u8] = b"escrow journal v1\0";
-const ROSTER_DOMAIN: &[u8] = b"escrow roster v2\0";
+const ROSTER_DOMAIN: &[u8] = b"escrow roster v3\0";
+const ROSTER_OF_RUNS_DOMAIN: &[u8] = b"escrow roster v2\0";
 const OLD_ROSTER_DOMAIN: &[u8] = b"escrow roster v1\0";
 
 /// SHA-256 of an entry and of all entries before it.
@@ -26,6 +27,11 @@ impl Hash {
     /// The link that the first run on the roster follows.
     pub(crate) fn of_empty_roster() -> Hash {
         Hash(Sha256::digest(ROSTER_DOMAIN).into())
+    }
+
+    /// The same for a roster that was begun when it had runs and their removals only.
+    pub(crate) fn of_empty_roster_of_runs() -> Hash {
+        Hash(Sha256::digest(ROSTER_OF_RUNS_DOMAIN).into())
     }
 
     /// The same for a roster that was begun when removals were no links of their own.

@@ -29,6 +29,7 @@ mod identity;
 mod import;
 mod inbox;
 mod invocations;
+mod kept;
 mod lease;
 mod ledger;
 mod lookup;

@@ -15,7 +15,7 @@ pub struct StateVerification {
     /// Runs that `gc` removed; the roster remembers them.
     pub removed: u64,
     pub entries: u64,
-    /// Covers the roster and the last entry of every journal.
+    /// Covers the roster, by it what people recorded beside the journals, and the last entry of every journal.
     pub hash: Hash,
     pub breaks: Vec<StateBreak>,
 }
@@ -31,6 +31,11 @@ pub enum StateBreak {
     Table {
         table: &'static str,
         row: String,
+    },
+    /// What a person recorded beside the journals was changed, deleted or added by another program.
+    Kept {
+        table: &'static str,
+        number: u64,
     },
     /// The run was created here, `gc` has not removed it, and its journal is gone.
     RunMissing {
@@ -84,6 +89,9 @@ impl fmt::Display for StateBreak {
             }
             StateBreak::Table { table, row } => {
                 write!(formatter, "the table `{table}` does not say what the journal says about `{row}`")
+            }
+            StateBreak::Kept { table, number } => {
+                write!(formatter, "row {number} of the table `{table}` is not as it was recorded")
             }
             StateBreak::RunMissing { run } => {
                 write!(formatter, "run `{run}` was deleted, and not by `escrow gc`")

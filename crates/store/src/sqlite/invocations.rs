@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::invocation::{EndInvocation, InvocationEnd, InvocationRow, StartedInvocation};
 use crate::invocation_record::{Ended, Said, SaidReason};
 use crate::sqlite::error::SqliteError;
+use crate::sqlite::kept::{self, Kept};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::invocations;
 use crate::sqlite::tables::{from_json, json};
@@ -104,6 +105,7 @@ fn say(invocation: &str, said: &Said, connection: &Connection) -> Result<(), Sql
              VALUES (?1, (SELECT coalesce(max(global), 0) FROM entries), ?2)",
         )?
         .execute((invocation, json(said)?))?;
+    kept::link_last(Kept::Invocations, connection)?;
     invocations::apply_said(invocation, said, connection)?;
     Ok(())
 }
@@ -139,19 +141,17 @@ pub(crate) fn of_runs(runs: &[RunId], connection: &Connection) -> Result<BTreeSe
 
 /// Forgets those that have ended and of which no run and no outcome is left: they go with their last run. The journals
 /// are gone already, the tables not yet.
-pub(crate) fn forget_empty(
-    invocations: &BTreeSet<String>,
-    connection: &Connection,
-) -> Result<(), SqliteError> {
-    let mut forget = connection.prepare_cached(
-        "DELETE FROM invocations_said WHERE invocation = ?1
-           AND EXISTS (SELECT 1 FROM invocations WHERE id = ?1 AND ended_by_hand = 1)
+pub(crate) fn forget_empty(invocations: &BTreeSet<String>, connection: &Connection) -> Result<(), SqliteError> {
+    let mut is_over = connection.prepare_cached(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM invocations WHERE id = ?1 AND ended_by_hand = 1)
            AND NOT EXISTS (SELECT 1 FROM runs JOIN journals ON journals.run = runs.id WHERE runs.invocation_id = ?1)
            AND NOT EXISTS (SELECT 1 FROM artifacts WHERE invocation_id = ?1
                            AND (run_id IS NULL OR run_id IN (SELECT run FROM journals)))",
     )?;
     for invocation in invocations {
-        forget.execute([invocation])?;
+        if is_over.exists([invocation])? {
+            kept::forget(Kept::Invocations, invocation, connection)?;
+        }
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Outcomes that were added by hand. No journal records them, so they are kept here.
+//! Outcomes that were added by hand. No journal records them, so they are kept here, and the roster covers
+//! them.
 
 use escrow_model::RunId;
 use rusqlite::{Connection, Row};
@@ -7,6 +8,7 @@ use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::outcome::AddedOutcome;
 use crate::sqlite::error::SqliteError;
+use crate::sqlite::kept::{self, Kept};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{artifacts, from_json, json};
 
@@ -36,6 +38,7 @@ impl Store {
                     connection
                         .prepare_cached("INSERT INTO added_outcomes (run, added) VALUES (?1, ?2)")?
                         .execute((one.run_id.as_ref().map(RunId::as_str), json(one)?))?;
+                    kept::link_last(Kept::Outcomes, connection)?;
                     number += 1;
                 }
             }
@@ -63,8 +66,7 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<AddedOutcome>, SqliteEr
 
 /// Forgets what was added to a run.
 pub(crate) fn remove(run: &RunId, connection: &Connection) -> Result<(), SqliteError> {
-    connection.prepare_cached("DELETE FROM added_outcomes WHERE run = ?1")?.execute([run.as_str()])?;
-    Ok(())
+    Ok(kept::forget(Kept::Outcomes, run.as_str(), connection)?)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<AddedOutcome> {

@@ -1,16 +1,19 @@
-//! The roster: every run that was created, imported or removed here, in order, each linked to the one before.
+//! The roster: every run that was created, imported or removed here and what people recorded beside the journals, in
+//! order, each linked to the one before.
 //!
 //! ```text
 //!   link[n] = SHA-256(link[n-1] ‖ n as 8 bytes, big-endian ‖ what)      roster_head = (n, link[n])
 //!   what    = run                                                       created or imported
 //!           | "\0removed " run " " seq " " hash " " removed_at           removed by `gc`, with the end of its journal
+//!           | "\0kept " table " " number " " digest                      a row of `added_outcomes`, `invocations_said`
+//!           | "\0forgotten " table " " number                            the row was removed by `gc`
 //! ```
 //!
 //! A run's own chain cannot tell that the whole run was deleted; the roster can. A removal is a link as well, so that a
 //! deletion cannot be passed off as one.
 //!
-//! A roster from before that has another origin, and one link that says from where on removals are links. With a second
-//! one, or with one in a newer roster, a database could be made to look old in order to have a forged removal linked.
+//! A roster from before that has another origin, and one link that says from where on removals (or rows) are links. With a
+//! second one, or with one in a newer roster, a database could be made to look old in order to have a forgery linked.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +22,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::chain::Hash;
 use crate::sqlite::clock;
+use crate::sqlite::kept::{self, Digests, Note};
 use crate::state_verification::StateBreak;
 
 /// Not derived from any journal; a step of the schema.
@@ -42,6 +46,9 @@ CREATE TABLE roster_head (
 
 /// The link from which on removals are links. No run has such a name.
 const REMOVALS_ARE_LINKS: &str = "\0removals are links";
+
+/// The link from which on rows are links.
+const KEPT_IS_LINKED: &str = "\0kept rows are links";
 
 /// Part of the transaction that creates the run.
 pub(crate) fn enroll(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
@@ -74,7 +81,20 @@ impl Removal {
 }
 
 fn append(connection: &Connection, run: &str, removal: Option<Removal>) -> rusqlite::Result<()> {
-    let (position, link) = head(connection)?;
+    append_after(head(connection)?, connection, run, removal)
+}
+
+/// A link about something else than a run.
+pub(crate) fn append_note(connection: &Connection, note: &str) -> rusqlite::Result<()> {
+    append(connection, note, None)
+}
+
+fn append_after(
+    (position, link): (u64, Hash),
+    connection: &Connection,
+    run: &str,
+    removal: Option<Removal>,
+) -> rusqlite::Result<()> {
     let position = position + 1;
     let what = removal.map(|removal| removal.what(run));
     let link = link.next(position, what.as_deref().unwrap_or(run).as_bytes());
@@ -115,6 +135,17 @@ pub(crate) fn link_removals(connection: &Connection) -> rusqlite::Result<()> {
     marked.iter().try_for_each(|(run, removal)| append(connection, run, Some(*removal)))
 }
 
+/// A step of the schema: what people recorded becomes links.
+pub(crate) fn link_kept(connection: &Connection) -> rusqlite::Result<()> {
+    let end = match head(connection)? {
+        (0, _) if kept::is_empty(connection)? => return Ok(()),
+        (0, _) => (0, Hash::of_empty_roster_of_runs()),
+        end => end,
+    };
+    append_after(end, connection, KEPT_IS_LINKED, None)?;
+    kept::link_all(connection)
+}
+
 /// Those that are removed and have no journal.
 pub(crate) fn removed(connection: &Connection) -> rusqlite::Result<Vec<RunId>> {
     let mut statement = connection.prepare_cached(
@@ -137,17 +168,21 @@ pub(crate) struct Walked {
     /// Runs that `gc` removed.
     pub(crate) removed: u64,
     pub(crate) link: Hash,
+    /// What people recorded and `gc` has not removed.
+    pub(crate) kept: Digests,
     pub(crate) breaks: Vec<StateBreak>,
 }
 
 /// Compares the roster with its links, its head and the journals.
 pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
-    let mut walked = Walked { removed: 0, link: Hash::of_empty_roster(), breaks: Vec::new() };
+    let mut walked =
+        Walked { removed: 0, link: Hash::of_empty_roster(), kept: Digests::new(), breaks: Vec::new() };
     let mut here = BTreeSet::new();
     let mut statement = connection
         .prepare_cached("SELECT position, run, link, removed_at, seq, hash FROM roster ORDER BY position")?;
     let mut rows = statement.query([])?;
-    let (mut position, mut must_say_removals_are_links, mut removed_entries) = (0, false, 0);
+    let (mut position, mut removed_entries) = (0, 0);
+    let (mut must_say_removals_are_links, mut must_say_kept_is_linked) = (false, false);
     while let Some(row) = rows.next()? {
         let expected = position + 1;
         position = row.get(0)?;
@@ -162,17 +197,25 @@ pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
         let what = removal.map(|removal| removal.what(&run));
         let what = what.as_deref().unwrap_or(&run).as_bytes();
         if position == 1 && found == Some(Hash::of_empty_old_roster().next(1, what)) {
-            (walked.link, must_say_removals_are_links) = (Hash::of_empty_old_roster(), true);
+            walked.link = Hash::of_empty_old_roster();
+            (must_say_removals_are_links, must_say_kept_is_linked) = (true, true);
+        } else if position == 1 && found == Some(Hash::of_empty_roster_of_runs().next(1, what)) {
+            (walked.link, must_say_kept_is_linked) = (Hash::of_empty_roster_of_runs(), true);
         }
         walked.link = walked.link.next(position, what);
         let is_out_of_turn = match removal {
             _ if run == REMOVALS_ARE_LINKS => !std::mem::take(&mut must_say_removals_are_links),
+            _ if run == KEPT_IS_LINKED => !std::mem::take(&mut must_say_kept_is_linked),
             Some(removal) => {
                 walked.removed += 1;
                 removed_entries += removal.seq;
                 !here.remove(&run)
             }
-            None => !here.insert(run) || marks != (None, None, None),
+            None if marks != (None, None, None) => true,
+            None => match Note::read(&run) {
+                Some(note) => must_say_kept_is_linked || !note.apply(&mut walked.kept),
+                None => !here.insert(run),
+            },
         };
         if position != expected || found != Some(walked.link) || is_out_of_turn {
             // Every later link depends on this one, so only the first break tells anything.
@@ -180,7 +223,8 @@ pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
             return Ok(walked);
         }
     }
-    if must_say_removals_are_links || head(connection)? != (position, walked.link) {
+    if must_say_removals_are_links || must_say_kept_is_linked || head(connection)? != (position, walked.link)
+    {
         walked.breaks.push(StateBreak::Roster { position: position + 1 });
     }
     let mut statement = connection.prepare_cached("SELECT run FROM journals ORDER BY id")?;

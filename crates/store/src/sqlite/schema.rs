@@ -43,10 +43,15 @@ const STEPS: &[&[&str]] = &[
     &[fires::FAILED, chains::PAUSED],
     // `effects.answer`.
     &[],
+    // `roster::link_kept`.
+    &[],
 ];
 
 /// Since this version a removal is a link of the roster.
 const REMOVALS_ARE_LINKS: u32 = 16;
+
+/// Since this version the roster covers what people recorded beside the journals.
+const KEPT_IS_LINKED: u32 = 22;
 
 /// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
 /// keeps numbers growing.
@@ -144,6 +149,9 @@ fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Sqli
     if found < REMOVALS_ARE_LINKS {
         roster::link_removals(&transaction)?;
     }
+    if found < KEPT_IS_LINKED {
+        roster::link_kept(&transaction)?;
+    }
     tables::rebuild(&transaction)?;
     transaction
         .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={newest}"))?;
@@ -184,7 +192,7 @@ mod tests {
     /// A digest of all tables at each version, shortened.
     const DIGESTS: &[&str] = &[
         "9765feb6", "56f84901", "425593e1", "c9e4c301", "c9e4c301", "03bc3a48", "5e8afdbe", "5e8afdbe",
-        "1dbf36c1", "9cd19e85",
+        "1dbf36c1", "9cd19e85", "9cd19e85",
     ];
 
     #[test]

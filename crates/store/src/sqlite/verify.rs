@@ -9,7 +9,7 @@ use crate::entry::decode;
 use crate::error::StoreError;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::{derived, entries, ledger, mark, roster, schema};
+use crate::sqlite::{derived, entries, kept, ledger, mark, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
@@ -31,7 +31,9 @@ impl Store {
             let snapshot = connection.unchecked_transaction()?;
             let mut breaks = derived::differences_of(&snapshot, run)?;
             breaks.extend(losses.iter().filter(|loss| loss.last.run == *run).map(StateBreak::of_loss));
-            breaks.extend(roster::walk(&snapshot)?.breaks);
+            let walked = roster::walk(&snapshot)?;
+            breaks.extend(walked.breaks);
+            breaks.extend(kept::differences(&walked.kept, &snapshot)?);
             Ok(breaks)
         })
     }
@@ -44,12 +46,16 @@ impl Store {
             let losses = mark::losses(connection, &database)?;
             let snapshot = connection.unchecked_transaction()?;
             let walked = roster::walk(&snapshot)?;
+            let is_whole = walked.breaks.is_empty();
             let (mut breaks, mut entries) = (walked.breaks, 0);
             // A run that is lost with its creation has no journal, so a loss counts whether or not its run is there.
             breaks.extend(losses.iter().map(StateBreak::of_loss));
             breaks.extend(schema::differences(&snapshot)?);
             // In a database with other tables the ledger may be none.
             let is_ours = !breaks.iter().any(|one| matches!(one, StateBreak::Schema { .. }));
+            if is_ours && is_whole {
+                breaks.extend(kept::differences(&walked.kept, &snapshot)?);
+            }
             let receipts = is_ours.then(|| ledger::chain::problem(&snapshot)).flatten();
             breaks.extend(receipts.map(|problem| StateBreak::Receipts { problem }));
             let problem: String = snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
