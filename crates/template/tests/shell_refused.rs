@@ -20,6 +20,57 @@ fn check(refused: &[&str], accepted: &[&str]) {
 }
 
 #[test]
+fn what_a_command_printed_may_be_a_value_that_a_file_had_and_is_no_operator() {
+    check(
+        &[
+            "echo @ > f; [ $(cat f) = a ]",
+            "echo @ > f; [ x$(cat f) = xa ]",
+            "echo @ > f; test $(cat f) = a",
+            "echo @ > f; [ `cat f` = a ]",
+            "echo @ > f; x=$(cat f); [ $x = a ]",
+            "echo @ > f; x=$(cat f); y=$x; [ $y = a ]",
+            "echo @ > f; for x in $(cat f); do [ $x = a ]; done",
+            "echo @ > f; g() { [ $1 = a ]; }; g $(cat f)",
+            "echo @ > f; n=$(sed -n s/n=//p f); [ $n -gt 1 ]",
+            "echo @ > f; [[ $(cat f) -eq 1 ]]",
+            "echo @ > f; x=$(cat f); [[ $x -eq 1 ]]",
+            "echo @ > f; x=$(cat f); [[ 1 -lt $x ]]",
+            "echo @ > f; x=$(cat f); [[ -v $x ]]",
+            "echo @ > f; x=$(cat f); [ -v \"$x\" ]",
+            "echo @ > f; [ @ \"$(cat f)\" ]",
+            "echo @ > f; x=$(cat f); y=$(cat g); [ \"$x\" \"$y\" ]",
+            "echo @; [ $(jq -r .inputs.x \"$ESCROW_CONTEXT\") = a ]",
+            "echo @ > f; printf $(cat f) a b",
+            "echo @ > f; printf \"$(cat f)\" a b",
+            "echo @ > f; PS4=$(cat f); set -x; ls",
+            "echo @ > f; trap \"$(cat f)\" EXIT",
+            "echo @ > f; x=$(cat f); sh -c \"$x\"",
+            "echo @ > f; bash -c \"echo $(cat f)\"",
+            "echo @ > f; sh -c '[ $(cat f) = a ]'",
+        ],
+        &[
+            "echo @ > f; [ \"$(cat f)\" = a ]",
+            "echo @ > f; x=$(cat f); [ \"$x\" = a ]",
+            "echo @ > f; [ -n \"$(cat f)\" ]",
+            "echo @ > f; [ $(wc -l < f) -gt 3 ]",
+            "echo @ > f; n=$(grep -c -- a f); [ $n -gt 3 ]",
+            "echo @; [ $? -eq 0 ]",
+            "echo @; [ $# -gt 0 ]",
+            "echo @; [ $CI = true ]",
+            "echo @; mode=fast; [ $mode = fast ]",
+            "echo @; [[ $(git rev-parse HEAD) == a ]]",
+            "echo @ > f; printf '%s\\n' \"$(cat f)\"",
+            "echo @ > f; printf '%s\\n' $(cat f)",
+            "echo @; PATH=$(pwd)/bin:$PATH make",
+            "echo @; trap 'rm -f \"$tmp\"' EXIT",
+            "x=$(cat f); sh -c 'echo \"$1\"' sh \"$x\" @",
+            // No value is near.
+            "[ $(cat f) = a ]",
+        ],
+    );
+}
+
+#[test]
 fn a_value_in_arithmetic_or_in_a_subscript_is_refused_however_it_gets_there() {
     check(
         &[

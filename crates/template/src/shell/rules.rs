@@ -37,6 +37,9 @@ const WRAPPING_MAX: usize = 32;
 /// How many words are looked at in all. A word is seen again by each command that wraps it.
 const WORDS_MAX: usize = 4_000_000;
 
+/// The variables that shells themselves expand or run, whatever is in them.
+const RUN_BY_SHELLS: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4"];
+
 /// What a script is given besides the values in its text.
 #[derive(Clone, Default)]
 pub(super) struct Given<'a> {
@@ -278,6 +281,11 @@ impl Checker<'_> {
         for word in command.assignments.iter().chain(&command.words) {
             if let Some(name) = evaluated_in(word) {
                 self.refuse_word(word, &format!("programs read the value of `{name}` as code"));
+                if RUN_BY_SHELLS.contains(&name) {
+                    let message =
+                        format!("shells run what is in `{name}`, and that may be what a command printed");
+                    self.refuse_printed(word, &message, "write it out");
+                }
             }
         }
         // `a[ x ]=1` is an assignment with blanks in its subscript.

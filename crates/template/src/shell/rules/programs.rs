@@ -8,8 +8,8 @@ use super::tables::{
 };
 use super::taint::GIVEN;
 use super::{
-    Checker, INPUT_NAMES, Input, abbreviates, is_input, is_input_name, is_option, is_unknown, only_tells,
-    selects,
+    Arithmetic, Checker, INPUT_NAMES, Input, abbreviates, is_input, is_input_name, is_option, is_unknown,
+    only_tells, selects,
 };
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::{UNKNOWN, Word};
@@ -354,11 +354,24 @@ impl Checker<'_> {
             let help = Some("write `printf '%s\\n' {{ … }}`");
             if word.values.is_empty() && self.begins_tainted(&word) {
                 self.refuse_word(&word, "`printf` could take this for an option with code");
+            } else if word.text.starts_with(UNKNOWN) && !arguments.iter().any(|word| word.text == "--") {
+                self.refuse_printed(
+                    &word,
+                    "`printf` could take what a command printed for an option with code",
+                    "write `printf '%s\\n' \"$(…)\"`",
+                );
             }
             for (value, _) in &word.values {
                 let message = "the first argument of `printf` is a pattern".to_owned();
                 self.refuse(self.value_spans[*value].clone(), ShellErrorKind::Program, Some(message), help);
             }
+        }
+    }
+
+    /// Refuses what a command printed, in a script that gets values.
+    pub(super) fn refuse_printed(&mut self, word: &Word, message: &str, help: &str) {
+        if self.arithmetic == Arithmetic::Numbers && !self.is_tainted(word) && self.taint.is_printed(word) {
+            self.refuse(word.span.clone(), ShellErrorKind::Program, Some(message.to_owned()), Some(help));
         }
     }
 
@@ -370,6 +383,12 @@ impl Checker<'_> {
                     word,
                     "`test` could take parts of this for operators: write it within quotes",
                 );
+            } else {
+                self.refuse_printed(
+                    word,
+                    "`test` could take parts of what a command printed for operators",
+                    "write it within quotes: `[ \"$(…)\" = … ]`, `[ \"$name\" = … ]`",
+                );
             }
         }
         for pair in arguments.windows(2) {
@@ -379,6 +398,12 @@ impl Checker<'_> {
                 self.names(std::slice::from_ref(operand));
             } else if self.begins_tainted(operator) {
                 self.refuse_word(operand, "`test` would take the first of these values for an operator");
+            }
+            let is_open = operator.text.starts_with(UNKNOWN)
+                && (self.is_tainted(operator) || self.taint.is_printed(operator));
+            if matches!(operator.text.as_str(), "-v" | "-R") || is_open {
+                let message = "`-v` reads its operand as code, and that may be what a command printed";
+                self.refuse_printed(operand, message, "write the name out");
             }
         }
     }

@@ -106,6 +106,9 @@ impl Checker<'_> {
     pub(super) fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
         let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         if code.text.contains(UNKNOWN) {
+            let message = "what a command printed would be code, and this script holds values";
+            let help = "give it to the code as an argument: `sh -c 'echo \"$1\"' sh \"$(…)\"`";
+            self.refuse_printed(code, message, help);
             if has_parameters {
                 let message =
                     "what this code does with its arguments is not known before it runs, and one has a value";

@@ -41,6 +41,8 @@ pub(super) struct Texts {
 #[derive(Default)]
 pub(super) struct Taint {
     names: BTreeSet<String>,
+    /// The variables that may have what a command printed. Where a script gets values, that may be one: through a file.
+    printed: BTreeSet<String>,
     /// The variables from which arithmetic gets at a value: it computes a variable that holds the name of another.
     indirect: BTreeSet<String>,
     /// The variables that are assigned numbers alone.
@@ -58,10 +60,14 @@ pub(super) struct Taint {
 impl Taint {
     /// `inherited` are variables that have values from outside; `@` stands for the parameters.
     pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
-        match with_traps(scanned) {
-            Some(scanned) => Taint::of_all(&scanned, is_fed, inherited),
-            None => Taint::of_all(scanned, is_fed, inherited),
-        }
+        let with_traps = with_traps(scanned);
+        let scanned = with_traps.as_ref().unwrap_or(scanned);
+        let mut taint = Taint::of_all(scanned, is_fed, inherited);
+        taint.printed = match taint.is_fed {
+            true => taint.names.clone(),
+            false => Taint::of_all(scanned, true, inherited).names,
+        };
+        taint
     }
 
     fn of_all(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
@@ -335,6 +341,14 @@ impl Taint {
     /// Whether an expansion in the word may have a value.
     pub(super) fn reaches(&self, word: &Word) -> bool {
         (word.substitutes && self.is_fed) || word.names.iter().any(|name| self.holds(name))
+    }
+
+    /// Whether an expansion in the word may have what a command printed, other than a number.
+    pub(super) fn is_printed(&self, word: &Word) -> bool {
+        let is_number = word.counts && word.text.matches(UNKNOWN).count() == 1 && !self.replaces_counting;
+        let holds =
+            |name: &String| self.printed.contains(name) || is_parameter(name) && self.printed.contains("@");
+        !self.is_unaware && !is_number && (word.substitutes || word.names.iter().any(holds))
     }
 
     /// Whether a word assigns a number, whatever values are in the commands that print it: `n=$(wc -l < {{ … }})`.
