@@ -16,8 +16,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use escrow_app::Error;
+use escrow_model::is_harmless;
 
 use crate::exit::Exit;
+use crate::terminal::harmless;
 
 pub(crate) use attention::{
     AttentionAction, AttentionArguments, AttentionList, DismissArguments, InvocationAction,
@@ -547,7 +549,7 @@ pub(crate) struct CompletionsArguments {
 
 /// Prints a clap error. Help and version exit with 0; everything else is a usage error.
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
-    let printed = error.print();
+    let printed = print(error);
     let good = !error.use_stderr();
     if !good && asks_for_json(std::env::args_os()) {
         let text = error.render().to_string();
@@ -566,6 +568,17 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         (true, false) => Exit::WorldFailed.into(),
         (false, _) => Exit::AuthorMustAct.into(),
     }
+}
+
+/// What was typed is repeated in the error, and must not drive the terminal.
+fn print(error: &clap::Error) -> io::Result<()> {
+    let plain = error.render().to_string();
+    let is_typed_harmlessly = std::env::args_os()
+        .all(|word| word.to_string_lossy().chars().all(|c| is_harmless(c) || matches!(c, '\n' | '\t')));
+    if is_typed_harmlessly || !error.use_stderr() {
+        return error.print();
+    }
+    write!(io::stderr().lock(), "{}", harmless(&plain))
 }
 
 /// A number of things to list. None at all would look like an empty list.

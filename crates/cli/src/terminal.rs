@@ -22,7 +22,7 @@ pub(crate) use paint::Paint;
 pub(crate) use stream::OutputLines;
 pub(crate) use summary::{closing, show_run, status_painted, verdict_of};
 pub(crate) use table::TextTable;
-pub(crate) use ui::{Streaming, Ui};
+pub(crate) use ui::{Streaming, Ui, escaped_json, harmless};
 pub(crate) use width::{heading, terminal_columns};
 pub(crate) use words::{
     bytes_words, choices, count, duration_words, parse_bytes, parse_duration, printable, visible,

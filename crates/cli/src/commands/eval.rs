@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{EvalArguments, Output};
 use crate::exit::Exit;
-use crate::terminal::Ui;
+use crate::terminal::{Ui, escaped_json, harmless};
 
 /// A line of a batch may be this long.
 const LINE_BYTES_MAX: usize = 64 << 20;
@@ -34,7 +34,7 @@ pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit, Error> {
     if arguments.explain {
         let (result, explanation) = program.explain(&scope, Budget::default());
         match ui.output() {
-            Output::Human => ui.page(&explanation.to_string()),
+            Output::Human => ui.page(&harmless(&explanation.to_string())),
             Output::Json | Output::Jsonl => drop(ui.data(&json!({ "explanation": explanation }))),
         }
         return Ok(if result.is_ok() { Exit::Completed } else { Exit::WorkFailed });
@@ -42,7 +42,7 @@ pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit, Error> {
     match program.evaluate(&scope, Budget::default()) {
         Ok(answer) => {
             match (ui.output(), answer.into_json()) {
-                (Output::Human, Some(value)) => ui.page(&value.to_string()),
+                (Output::Human, Some(value)) => ui.page(&escaped_json(value.to_string())),
                 (Output::Human, None) => ui.page("undefined"),
                 (Output::Json | Output::Jsonl, Some(value)) => drop(ui.data(&json!({ "value": value }))),
                 (Output::Json | Output::Jsonl, None) => drop(ui.data(&json!({ "undefined": true }))),

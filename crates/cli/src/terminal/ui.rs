@@ -163,11 +163,11 @@ impl Ui {
 }
 
 /// Names of files and the like are quoted in errors; they must not drive the reader's terminal.
-fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     text.chars().filter(|c| is_harmless(*c) || matches!(c, '\n' | '\t')).collect()
 }
 /// JSON in which characters that drive a terminal, reorder text or are invisible are escapes: it may be shown on one.
-fn escaped_json(text: String) -> String {
+pub(crate) fn escaped_json(text: String) -> String {
     let is_plain = |c: char| c == '\n' || is_visible(c);
     if text.chars().all(is_plain) {
         return text;
