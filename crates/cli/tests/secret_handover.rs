@@ -2,8 +2,7 @@
 
 mod desk;
 
-use std::fs;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -84,23 +83,23 @@ checks:
     clean(&desk.path().join(".escrow"));
     assert!(Path::new(desk.read("where").trim()).starts_with(&runtime));
 
-    assert!(escrow(&["backup", "copy"]).status().expect("it runs").success());
+    assert!(escrow(&["backup", "copy"]).output().expect("it runs").status.success());
     clean(&desk.path().join("copy"));
     assert!(Path::new(desk.read("where").trim()).exists(), "another process leaves a file that is in use");
 
     child.kill().expect("it can be killed");
     child.wait().expect("it is gone");
-    assert!(escrow(&["runs", "--quiet"]).status().expect("it runs").success());
+    assert!(escrow(&["runs", "--quiet"]).output().expect("it runs").status.success());
     assert!(!Path::new(desk.read("where").trim()).exists(), "the next process removes it");
     clean(&runtime);
 
     // Earlier versions had it in the state.
     let run = desk.show("last")["run"]["id"].as_str().expect("an id").to_owned();
     let left = desk.path().join(".escrow/spool").join(run).join("secret-use-00000001-1-TOKEN");
-    std::fs::write(&left, CANARY).expect("it can be written");
-    assert!(escrow(&["backup", "again"]).status().expect("it runs").success());
+    fs::write(&left, CANARY).expect("it can be written");
+    assert!(escrow(&["backup", "again"]).output().expect("it runs").status.success());
     clean(&desk.path().join("again"));
-    assert!(escrow(&["cancel", "last"]).status().expect("it runs").success());
+    assert!(escrow(&["cancel", "last"]).output().expect("it runs").status.success());
     assert!(!left.exists());
 }
 
