@@ -141,7 +141,10 @@ pub(crate) fn of_runs(runs: &[RunId], connection: &Connection) -> Result<BTreeSe
 
 /// Forgets those that have ended and of which no run and no outcome is left: they go with their last run. The journals
 /// are gone already, the tables not yet.
-pub(crate) fn forget_empty(invocations: &BTreeSet<String>, connection: &Connection) -> Result<(), SqliteError> {
+pub(crate) fn forget_empty(
+    invocations: &BTreeSet<String>,
+    connection: &Connection,
+) -> Result<(), SqliteError> {
     let mut is_over = connection.prepare_cached(
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM invocations WHERE id = ?1 AND ended_by_hand = 1)
            AND NOT EXISTS (SELECT 1 FROM runs JOIN journals ON journals.run = runs.id WHERE runs.invocation_id = ?1)
