@@ -330,6 +330,18 @@ fn the_head_of_an_export_says_what_its_journal_says() {
 }
 
 #[test]
+fn an_export_cannot_choose_where_its_files_are_written() {
+    let (desk, runs) = home();
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    for id in ["../../elsewhere", "/elsewhere", "r_/../../elsewhere00000", "", "r_0", "\\u0000kept"] {
+        desk.write("forged.json", &desk.read("run.json").replace(&runs[0], id));
+        for verb in [&["verify", "forged.json"][..], &["runs", "import", "forged.json"]] {
+            refused(&desk.escrow(verb), "`run` is not the id of a run");
+        }
+    }
+}
+
+#[test]
 fn an_export_lists_every_artifact_of_its_journal_once() {
     let desk = Desk::new();
     let (code, document) = desk.run(

@@ -160,7 +160,10 @@ pub fn check_script(source: &str, variables: &[String]) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
     let has_values = split::insertions(&pieces).next().is_some();
     let names: BTreeSet<String> = scan::identifiers(source).into_iter().collect();
-    let is_read = variables.iter().any(|variable| names.contains(variable))
+    // `${!CM*}` lists the names that begin so.
+    let lists_names = source.contains("${!");
+    let is_read = lists_names
+        || variables.iter().any(|variable| names.contains(variable))
         || ["declare", "env", "export", "printenv", "set", "typeset"]
             .iter()
             .any(|name| names.contains(*name));
@@ -168,7 +171,7 @@ pub fn check_script(source: &str, variables: &[String]) -> Vec<ShellError> {
         return Vec::new();
     }
     let scanned = scan::scan(source, &pieces);
-    let mut errors = rules::check(&scanned, &Given { variables, input: false });
+    let mut errors = rules::check(&scanned, &Given { variables, input: false, lists_names });
     errors.extend(scanned.errors);
     errors.sort_by_key(|error| error.span.start);
     errors.dedup_by_key(|error| error.span.clone());

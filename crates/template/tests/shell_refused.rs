@@ -47,6 +47,10 @@ fn what_a_command_printed_may_be_a_value_that_a_file_had_and_is_no_operator() {
             "echo @ > f; x=$(cat f); sh -c \"$x\"",
             "echo @ > f; bash -c \"echo $(cat f)\"",
             "echo @ > f; sh -c '[ $(cat f) = a ]'",
+            "touch -- @; for f in *; do [ $f = a ]; done",
+            "touch -- @; for f in ./*; do [ $f = a ]; done",
+            "touch -- @; set -- *; sh -c \"$1\"",
+            "touch -- @; [ * = a ]",
         ],
         &[
             "echo @ > f; [ \"$(cat f)\" = a ]",
@@ -55,6 +59,8 @@ fn what_a_command_printed_may_be_a_value_that_a_file_had_and_is_no_operator() {
             "echo @ > f; [ $(wc -l < f) -gt 3 ]",
             "echo @ > f; n=$(grep -c -- a f); [ $n -gt 3 ]",
             "echo @; [ $? -eq 0 ]",
+            "touch -- @; for f in *; do [ \"$f\" = a ]; done",
+            "touch -- @; [ -e build/*.whl ]",
             "echo @; [ $# -gt 0 ]",
             "echo @; [ $CI = true ]",
             "echo @; mode=fast; [ $mode = fast ]",
@@ -461,6 +467,14 @@ fn a_variable_of_the_environment_that_has_a_value_is_followed() {
     let variables = ["CMD".to_owned()];
     let errors = |source: &str| check_script(source, &variables);
     for source in ["$CMD", "\"$CMD\" a", "eval \"$CMD\"", "sh -c \"$CMD\"", "x=$CMD; $x", "echo $((CMD))"] {
+        assert!(!errors(source).is_empty(), "{source}");
+    }
+    for source in [
+        "for v in ${!CM*}; do ${!v}; done",
+        "for v in ${!CM@}; do [[ ${!v} -eq 1 ]]; done",
+        "x=$(python3 -c 'import os; print(os.getenv(\"CMD\"))'); [ $x = a ]",
+        "eval \"$(perl -e 'print $ENV{CMD}')\"",
+    ] {
         assert!(!errors(source).is_empty(), "{source}");
     }
     for source in ["echo \"$CMD\"", "git commit -m \"$CMD\"", "sh -c 'echo \"$1\"' sh \"$CMD\"", "echo 'a"] {

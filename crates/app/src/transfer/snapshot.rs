@@ -156,6 +156,9 @@ pub(crate) struct Sound {
 /// Reads a document and checks every part of it that can be checked.
 pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     let snapshot = parse(bytes)?;
+    if !is_run_id(snapshot.run.as_str()) {
+        return Err(Unsound::NotASnapshot("`run` is not the id of a run".into()));
+    }
     let mut entries = Vec::with_capacity(snapshot.entries.len());
     for entry in &snapshot.entries {
         let reason = Break::HashMismatch;
@@ -187,6 +190,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     check_invocation(&snapshot, &run)?;
     let snapshot = check_digest(snapshot)?;
     Ok(Sound { snapshot, entries, run, hash })
+}
+
+/// Files are written to a directory of this name, and whoever makes a document chooses the name.
+fn is_run_id(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.strip_prefix("r_").is_some_and(|rest| rest.len() == 20 && rest.bytes().all(is_letter))
 }
 
 /// What the journal does not record has the digest of the document alone.

@@ -47,6 +47,8 @@ pub(super) struct Given<'a> {
     pub(super) input: bool,
     /// The variables of its environment that have values.
     pub(super) variables: &'a [String],
+    /// It may get at them by names that it puts together.
+    pub(super) lists_names: bool,
 }
 
 /// What a script may compute. bash, ksh and zsh run the commands in a variable that they compute, and each of them may
@@ -64,7 +66,11 @@ pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
     let has_values = !scanned.value_spans.is_empty() || given.input;
     // Values that the environment alone has get into a command's input only through an expansion, or by being printed.
     let reads_variables = scanned.names.iter().any(|name| given.variables.contains(name))
-        || scanned.commands.iter().any(prints_environment);
+        || given.lists_names
+        || scanned
+            .commands
+            .iter()
+            .any(|command| prints_environment(command) || names_one(command, given.variables));
     let input = if has_values || reads_variables { Input::Anything } else { Input::Literal };
     let mut checker =
         Checker { arithmetic: Arithmetic::of(input), ..Checker::new(&scanned.value_spans, taint) };
@@ -515,6 +521,13 @@ enum Input {
     Anything,
     /// Nothing, or what the author wrote.
     Literal,
+}
+
+/// Whether the command has the name of one of these variables in its words, as in `python3 -c 'os.getenv("NAME")'`.
+fn names_one(command: &Command, variables: &[String]) -> bool {
+    let words = command.words.iter().chain(&command.assignments);
+    let mentions = |word: &Word| identifiers(&word.text).iter().any(|name| variables.contains(name));
+    !variables.is_empty() && words.into_iter().any(mentions)
 }
 
 /// Whether the command prints variables without an expansion.

@@ -391,6 +391,13 @@ impl Checker<'_> {
                 );
             }
         }
+        for word in arguments.iter().filter(|word| word.may_be_files() && word.text.starts_with(['*', '?'])) {
+            if self.arithmetic == Arithmetic::Numbers {
+                let message = "`test` could take the names of files for operators".to_owned();
+                let help = Some("write a directory before it: `./*`");
+                self.refuse(word.span.clone(), ShellErrorKind::Program, Some(message), help);
+            }
+        }
         for pair in arguments.windows(2) {
             let [operator, operand] = pair else { continue };
             if matches!(operator.text.as_str(), "-v" | "-R") || self.taint.may_be_option(operator) {

@@ -63,10 +63,20 @@ impl Taint {
         let with_traps = with_traps(scanned);
         let scanned = with_traps.as_ref().unwrap_or(scanned);
         let mut taint = Taint::of_all(scanned, is_fed, inherited);
-        taint.printed = match taint.is_fed {
-            true => taint.names.clone(),
-            false => Taint::of_all(scanned, true, inherited).names,
+        // The name of a file may be a value as well.
+        let from_files = assignments(scanned).filter(|(_, word, _)| word.may_be_files());
+        let mut inherited = inherited.to_vec();
+        inherited.extend(from_files.map(|(name, _, _)| name.to_owned()));
+        let names_files = |command: &Command| {
+            let words = command.called();
+            let program = words.first().and_then(Word::program).unwrap_or_default();
+            let is_call = program == "set" || scanned.functions.iter().any(|name| name == program);
+            is_call && words.iter().skip(1).any(Word::may_be_files)
         };
+        if scanned.commands.iter().any(names_files) {
+            inherited.push("@".to_owned());
+        }
+        taint.printed = Taint::of_all(scanned, true, &inherited).names;
         taint
     }
 
