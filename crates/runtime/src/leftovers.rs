@@ -63,13 +63,8 @@ mod tests {
     fn what_commands_were_given_is_left_over_and_output_and_homes_are_not() {
         let spool = tempfile::tempdir().unwrap();
         let kept = ["a-1-1.stdout", "a-1-1.home/claude/projects.json", "a-1-1.home/claude/.credentials.json"];
-        let gone = [
-            "secret-a-1-1-TOKEN",
-            "context-0.json",
-            "handback-0.env",
-            "a-1-1.tmp/left",
-            "a-1-1.sandbox",
-        ];
+        let gone =
+            ["secret-a-1-1-TOKEN", "context-0.json", "handback-0.env", "a-1-1.tmp/left", "a-1-1.sandbox"];
         for name in kept.iter().chain(&gone) {
             let path = spool.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
