@@ -235,6 +235,8 @@ impl<'a> DraftPlay<'a> {
             at.entry("type", at.text("command")),
             at.entry("exec", at.text(&script)),
             at.entry("parse", at.text("text")),
+            // Git reads the other worktrees, and fails on one that is being made.
+            at.entry("lock", at.text("git")),
             at.entry("criticality", at.text("internal")),
             at.entry("guarantee", at.text("output.length > 0")),
         ];
