@@ -55,7 +55,8 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
 /// The type that a default implies where none is written. `1.10` implies none: as a number it would become `1.1`.
 fn kind_of_default(node: &Rc<Node>) -> Option<InputKind> {
     let value = node.json();
-    let is_exact = || node.scalar_text().is_some_and(|text| text == value.to_string());
+    let written = value.to_string();
+    let is_exact = || node.scalar_text().is_some_and(|text| text == written);
     match value {
         Value::Bool(_) => Some(InputKind::Boolean),
         Value::Number(_) if is_exact() => Some(InputKind::Number),
