@@ -70,10 +70,10 @@ checks:
     for sql in [
         "UPDATE effects SET state = 'failed' WHERE generation IS NOT NULL AND run = 'RUN'",
         "DELETE FROM effects WHERE generation IS NOT NULL AND run = 'RUN'",
-        "UPDATE effects SET output = '\"forged\"' WHERE key = 'publish-1'",
+        "UPDATE effects SET answer = '\"forged\"' WHERE key = 'publish-1'",
         "DELETE FROM effects WHERE key = 'publish-1'",
         "INSERT INTO effects SELECT 'publish-2', run, name, scope, steps, generation, state, attempts, intended_at,
-            answered_at, request_digest, output FROM effects WHERE key = 'publish-1'",
+            answered_at, request_digest, answer FROM effects WHERE key = 'publish-1'",
     ] {
         let desk = Desk::new();
         let runs: Vec<String> = (0..2)
@@ -221,7 +221,7 @@ fn a_deletion_cannot_be_passed_off_as_a_removal_by_gc() {
                SELECT position + 1, 'RUN', link, 1790000000000, 9, zeroblob(32) FROM roster_head;
                UPDATE roster_head SET position = position + 1;";
     let old = "UPDATE roster SET removed_at = 1790000000000, seq = 9, hash = zeroblob(32) WHERE run = 'RUN';
-               PRAGMA user_version = 15;";
+               DROP INDEX fires_failed; ALTER TABLE chains DROP COLUMN paused; PRAGMA user_version = 15;";
     for (forged, at) in [(mark, 2), (row, 4), (old, 4)] {
         let (desk, runs) = home();
         tamper(&desk, &(gone(&runs[1]) + &forged.replace("RUN", &runs[1])));
