@@ -33,7 +33,7 @@ pub enum StateBreak {
         row: String,
     },
     /// What a person recorded beside the journals was changed, deleted or added by another program.
-    Kept {
+    RecordedRow {
         table: &'static str,
         number: u64,
     },
@@ -90,7 +90,7 @@ impl fmt::Display for StateBreak {
             StateBreak::Table { table, row } => {
                 write!(formatter, "the table `{table}` does not say what the journal says about `{row}`")
             }
-            StateBreak::Kept { table, number } => {
+            StateBreak::RecordedRow { table, number } => {
                 write!(formatter, "row {number} of the table `{table}` is not as it was recorded")
             }
             StateBreak::RunMissing { run } => {

@@ -93,7 +93,12 @@ pub(crate) fn github(changes: &Changes) -> Server {
         let is_github = got.path.starts_with("/repos/");
         assert!(!is_github || got.header("authorization").contains(TOKEN), "they are granted the token");
         let body = if got.body.is_empty() { Value::Null } else { got.json() };
+        let labels =
+            body["labels"].as_array().map(|names| names.iter().map(|name| json!({ "name": name })).collect());
         seen.0.lock().expect("no panic").push((got.path.clone(), body));
+        if path.ends_with("/labels") {
+            return Says::json(200, &Value::Array(labels.unwrap_or_default()));
+        }
         Says::json(200, &json!({ "merged": true, "id": 1, "html_url": "https://github.test/1" }))
     })
 }

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::invocation::{EndInvocation, InvocationEnd, InvocationRow, StartedInvocation};
 use crate::invocation_record::{Ended, Said, SaidReason};
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::kept::{self, Kept};
+use crate::sqlite::recorded_rows::{self, RecordedTable};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::invocations;
 use crate::sqlite::tables::{from_json, json};
@@ -105,7 +105,7 @@ fn say(invocation: &str, said: &Said, connection: &Connection) -> Result<(), Sql
              VALUES (?1, (SELECT coalesce(max(global), 0) FROM entries), ?2)",
         )?
         .execute((invocation, json(said)?))?;
-    kept::link_last(Kept::Invocations, connection)?;
+    recorded_rows::link_last(RecordedTable::Invocations, connection)?;
     invocations::apply_said(invocation, said, connection)?;
     Ok(())
 }
@@ -153,7 +153,7 @@ pub(crate) fn forget_empty(
     )?;
     for invocation in invocations {
         if is_over.exists([invocation])? {
-            kept::forget(Kept::Invocations, invocation, connection)?;
+            recorded_rows::forget(RecordedTable::Invocations, invocation, connection)?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::outcome::AddedOutcome;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::kept::{self, Kept};
+use crate::sqlite::recorded_rows::{self, RecordedTable};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{artifacts, from_json, json};
 
@@ -38,7 +38,7 @@ impl Store {
                     connection
                         .prepare_cached("INSERT INTO added_outcomes (run, added) VALUES (?1, ?2)")?
                         .execute((one.run_id.as_ref().map(RunId::as_str), json(one)?))?;
-                    kept::link_last(Kept::Outcomes, connection)?;
+                    recorded_rows::link_last(RecordedTable::Outcomes, connection)?;
                     number += 1;
                 }
             }
@@ -66,7 +66,7 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<AddedOutcome>, SqliteEr
 
 /// Forgets what was added to a run.
 pub(crate) fn remove(run: &RunId, connection: &Connection) -> Result<(), SqliteError> {
-    Ok(kept::forget(Kept::Outcomes, run.as_str(), connection)?)
+    Ok(recorded_rows::forget(RecordedTable::Outcomes, run.as_str(), connection)?)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<AddedOutcome> {

@@ -22,7 +22,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::chain::Hash;
 use crate::sqlite::clock;
-use crate::sqlite::kept::{self, Digests, Note};
+use crate::sqlite::recorded_rows::{self, Digests, Note};
 use crate::state_verification::StateBreak;
 
 /// Not derived from any journal; a step of the schema.
@@ -48,7 +48,7 @@ CREATE TABLE roster_head (
 const REMOVALS_ARE_LINKS: &str = "\0removals are links";
 
 /// The link from which on rows are links.
-const KEPT_IS_LINKED: &str = "\0kept rows are links";
+const ROWS_ARE_LINKED: &str = "\0kept rows are links";
 
 /// Part of the transaction that creates the run.
 pub(crate) fn enroll(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
@@ -136,14 +136,14 @@ pub(crate) fn link_removals(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// A step of the schema: what people recorded becomes links.
-pub(crate) fn link_kept(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn link_recorded_rows(connection: &Connection) -> rusqlite::Result<()> {
     let end = match head(connection)? {
-        (0, _) if kept::is_empty(connection)? => return Ok(()),
+        (0, _) if recorded_rows::is_empty(connection)? => return Ok(()),
         (0, _) => (0, Hash::of_empty_roster_of_runs()),
         end => end,
     };
-    append_after(end, connection, KEPT_IS_LINKED, None)?;
-    kept::link_all(connection)
+    append_after(end, connection, ROWS_ARE_LINKED, None)?;
+    recorded_rows::link_all(connection)
 }
 
 /// Those that are removed and have no journal.
@@ -169,20 +169,20 @@ pub(crate) struct Walked {
     pub(crate) removed: u64,
     pub(crate) link: Hash,
     /// What people recorded and `gc` has not removed.
-    pub(crate) kept: Digests,
+    pub(crate) recorded: Digests,
     pub(crate) breaks: Vec<StateBreak>,
 }
 
 /// Compares the roster with its links, its head and the journals.
 pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
     let mut walked =
-        Walked { removed: 0, link: Hash::of_empty_roster(), kept: Digests::new(), breaks: Vec::new() };
+        Walked { removed: 0, link: Hash::of_empty_roster(), recorded: Digests::new(), breaks: Vec::new() };
     let mut here = BTreeSet::new();
     let mut statement = connection
         .prepare_cached("SELECT position, run, link, removed_at, seq, hash FROM roster ORDER BY position")?;
     let mut rows = statement.query([])?;
     let (mut position, mut removed_entries) = (0, 0);
-    let (mut must_say_removals_are_links, mut must_say_kept_is_linked) = (false, false);
+    let (mut must_say_removals_are_links, mut must_say_rows_are_linked) = (false, false);
     while let Some(row) = rows.next()? {
         let expected = position + 1;
         position = row.get(0)?;
@@ -198,14 +198,14 @@ pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
         let what = what.as_deref().unwrap_or(&run).as_bytes();
         if position == 1 && found == Some(Hash::of_empty_old_roster().next(1, what)) {
             walked.link = Hash::of_empty_old_roster();
-            (must_say_removals_are_links, must_say_kept_is_linked) = (true, true);
+            (must_say_removals_are_links, must_say_rows_are_linked) = (true, true);
         } else if position == 1 && found == Some(Hash::of_empty_roster_of_runs().next(1, what)) {
-            (walked.link, must_say_kept_is_linked) = (Hash::of_empty_roster_of_runs(), true);
+            (walked.link, must_say_rows_are_linked) = (Hash::of_empty_roster_of_runs(), true);
         }
         walked.link = walked.link.next(position, what);
         let is_out_of_turn = match removal {
             _ if run == REMOVALS_ARE_LINKS => !std::mem::take(&mut must_say_removals_are_links),
-            _ if run == KEPT_IS_LINKED => !std::mem::take(&mut must_say_kept_is_linked),
+            _ if run == ROWS_ARE_LINKED => !std::mem::take(&mut must_say_rows_are_linked),
             Some(removal) => {
                 walked.removed += 1;
                 removed_entries += removal.seq;
@@ -213,7 +213,7 @@ pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
             }
             None if marks != (None, None, None) => true,
             None => match Note::read(&run) {
-                Some(note) => must_say_kept_is_linked || !note.apply(&mut walked.kept),
+                Some(note) => must_say_rows_are_linked || !note.apply(&mut walked.recorded),
                 None => !here.insert(run),
             },
         };
@@ -223,7 +223,7 @@ pub(crate) fn walk(connection: &Connection) -> rusqlite::Result<Walked> {
             return Ok(walked);
         }
     }
-    if must_say_removals_are_links || must_say_kept_is_linked || head(connection)? != (position, walked.link)
+    if must_say_removals_are_links || must_say_rows_are_linked || head(connection)? != (position, walked.link)
     {
         walked.breaks.push(StateBreak::Roster { position: position + 1 });
     }

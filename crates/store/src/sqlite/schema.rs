@@ -43,7 +43,7 @@ const STEPS: &[&[&str]] = &[
     &[fires::FAILED, chains::PAUSED],
     // `effects.answer`.
     &[],
-    // `roster::link_kept`.
+    // `roster::link_recorded_rows`.
     &[],
 ];
 
@@ -150,7 +150,7 @@ fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Sqli
         roster::link_removals(&transaction)?;
     }
     if found < KEPT_IS_LINKED {
-        roster::link_kept(&transaction)?;
+        roster::link_recorded_rows(&transaction)?;
     }
     tables::rebuild(&transaction)?;
     transaction

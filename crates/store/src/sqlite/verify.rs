@@ -9,7 +9,7 @@ use crate::entry::decode;
 use crate::error::StoreError;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::store::Store;
-use crate::sqlite::{derived, entries, kept, ledger, mark, roster, schema};
+use crate::sqlite::{derived, entries, ledger, mark, recorded_rows, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
@@ -33,7 +33,7 @@ impl Store {
             breaks.extend(losses.iter().filter(|loss| loss.last.run == *run).map(StateBreak::of_loss));
             let walked = roster::walk(&snapshot)?;
             breaks.extend(walked.breaks);
-            breaks.extend(kept::differences(&walked.kept, &snapshot)?);
+            breaks.extend(recorded_rows::differences(&walked.recorded, &snapshot)?);
             Ok(breaks)
         })
     }
@@ -54,7 +54,7 @@ impl Store {
             // In a database with other tables the ledger may be none.
             let is_ours = !breaks.iter().any(|one| matches!(one, StateBreak::Schema { .. }));
             if is_ours && is_whole {
-                breaks.extend(kept::differences(&walked.kept, &snapshot)?);
+                breaks.extend(recorded_rows::differences(&walked.recorded, &snapshot)?);
             }
             let receipts = is_ours.then(|| ledger::chain::problem(&snapshot)).flatten();
             breaks.extend(receipts.map(|problem| StateBreak::Receipts { problem }));

@@ -13,34 +13,34 @@ use crate::state_verification::StateBreak;
 
 /// A table whose rows are numbered and never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kept {
+pub(crate) enum RecordedTable {
     Outcomes,
     Invocations,
 }
 
-const TABLES: [Kept; 2] = [Kept::Outcomes, Kept::Invocations];
+const TABLES: [RecordedTable; 2] = [RecordedTable::Outcomes, RecordedTable::Invocations];
 
-impl Kept {
+impl RecordedTable {
     fn table(self) -> &'static str {
         match self {
-            Kept::Outcomes => "added_outcomes",
-            Kept::Invocations => "invocations_said",
+            RecordedTable::Outcomes => "added_outcomes",
+            RecordedTable::Invocations => "invocations_said",
         }
     }
 
     /// What a link covers.
     fn columns(self) -> &'static str {
         match self {
-            Kept::Outcomes => "run, added",
-            Kept::Invocations => "invocation, after, said",
+            RecordedTable::Outcomes => "run, added",
+            RecordedTable::Invocations => "invocation, after, said",
         }
     }
 
     /// What the owner of rows is called.
     fn owner(self) -> &'static str {
         match self {
-            Kept::Outcomes => "run",
-            Kept::Invocations => "invocation",
+            RecordedTable::Outcomes => "run",
+            RecordedTable::Invocations => "invocation",
         }
     }
 }
@@ -49,13 +49,13 @@ impl Kept {
 pub(crate) type Digests = BTreeMap<(&'static str, u64), Hash>;
 
 /// Links the row that this connection has just inserted.
-pub(crate) fn link_last(kept: Kept, connection: &Connection) -> rusqlite::Result<()> {
-    link_where(kept, "number = last_insert_rowid()", connection)
+pub(crate) fn link_last(table: RecordedTable, connection: &Connection) -> rusqlite::Result<()> {
+    link_where(table, "number = last_insert_rowid()", connection)
 }
 
 /// A step of the schema: rows from before are linked as they are found.
 pub(crate) fn link_all(connection: &Connection) -> rusqlite::Result<()> {
-    TABLES.iter().try_for_each(|kept| link_where(*kept, "true", connection))
+    TABLES.iter().try_for_each(|table| link_where(*table, "true", connection))
 }
 
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
@@ -63,12 +63,12 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Removes what belongs to this run or invocation, and says so in the roster.
-pub(crate) fn forget(kept: Kept, owner: &str, connection: &Connection) -> rusqlite::Result<()> {
-    let condition = format!("FROM {} WHERE {} = ?1", kept.table(), kept.owner());
+pub(crate) fn forget(table: RecordedTable, owner: &str, connection: &Connection) -> rusqlite::Result<()> {
+    let condition = format!("FROM {} WHERE {} = ?1", table.table(), table.owner());
     let mut statement = connection.prepare_cached(&format!("SELECT number {condition} ORDER BY number"))?;
     let numbers = statement.query_map([owner], |row| row.get(0))?.collect::<rusqlite::Result<Vec<u64>>>()?;
     for number in numbers {
-        roster::append_note(connection, &Note::Forgotten { table: kept.table(), number }.to_link())?;
+        roster::append_note(connection, &Note::Forgotten { table: table.table(), number }.to_link())?;
     }
     connection.prepare_cached(&format!("DELETE {condition}"))?.execute([owner])?;
     Ok(())
@@ -79,7 +79,10 @@ pub(crate) fn differences(linked: &Digests, connection: &Connection) -> rusqlite
     let found = digests(connection)?;
     let mut differ: Vec<_> = linked.iter().filter(|(key, digest)| found.get(key) != Some(digest)).collect();
     differ.extend(found.iter().filter(|(key, _)| !linked.contains_key(key)));
-    Ok(differ.into_iter().map(|((table, number), _)| StateBreak::Kept { table, number: *number }).collect())
+    Ok(differ
+        .into_iter()
+        .map(|((table, number), _)| StateBreak::RecordedRow { table, number: *number })
+        .collect())
 }
 
 /// What a link of the roster says about a row. No run has such a name.
@@ -108,7 +111,7 @@ impl Note {
         };
         let mut words = rest.split(' ');
         let name = words.next()?;
-        let table = TABLES.iter().map(|kept| kept.table()).find(|table| *table == name)?;
+        let table = TABLES.iter().map(|table| table.table()).find(|table| *table == name)?;
         let number = words.next()?.parse().ok()?;
         if !is_written {
             return Some(Note::Forgotten { table, number });
@@ -125,9 +128,9 @@ impl Note {
     }
 }
 
-fn link_where(kept: Kept, condition: &str, connection: &Connection) -> rusqlite::Result<()> {
-    for (number, digest) in rows(kept, condition, connection)? {
-        let note = Note::Written { table: kept.table(), number, digest };
+fn link_where(table: RecordedTable, condition: &str, connection: &Connection) -> rusqlite::Result<()> {
+    for (number, digest) in rows(table, condition, connection)? {
+        let note = Note::Written { table: table.table(), number, digest };
         roster::append_note(connection, &note.to_link())?;
     }
     Ok(())
@@ -135,15 +138,19 @@ fn link_where(kept: Kept, condition: &str, connection: &Connection) -> rusqlite:
 
 fn digests(connection: &Connection) -> rusqlite::Result<Digests> {
     let mut found = Digests::new();
-    for kept in TABLES {
-        let rows = rows(kept, "true", connection)?;
-        found.extend(rows.into_iter().map(|(number, digest)| ((kept.table(), number), digest)));
+    for table in TABLES {
+        let rows = rows(table, "true", connection)?;
+        found.extend(rows.into_iter().map(|(number, digest)| ((table.table(), number), digest)));
     }
     Ok(found)
 }
 
-fn rows(kept: Kept, condition: &str, connection: &Connection) -> rusqlite::Result<Vec<(u64, Hash)>> {
-    let (table, columns) = (kept.table(), kept.columns());
+fn rows(
+    table: RecordedTable,
+    condition: &str,
+    connection: &Connection,
+) -> rusqlite::Result<Vec<(u64, Hash)>> {
+    let (table, columns) = (table.table(), table.columns());
     let mut statement = connection.prepare_cached(&format!(
         "SELECT number, {columns} FROM {table} WHERE {condition} ORDER BY number"
     ))?;
