@@ -83,7 +83,8 @@ pub(crate) fn github(changes: &Changes) -> Server {
     Server::start(move |got: &Received| {
         let path = got.path.split('?').next().unwrap_or_default();
         if got.method == "GET" {
-            if path.ends_with("/comments") {
+            let lists = ["/comments", "/issues", "/labels", "/reviews", "/statuses"];
+            if lists.iter().any(|list| path.ends_with(list)) {
                 return Says::json(200, &json!([]));
             }
             let number: u64 = path.rsplit('/').next().and_then(|word| word.parse().ok()).unwrap_or(7);
@@ -99,7 +100,10 @@ pub(crate) fn github(changes: &Changes) -> Server {
         if path.ends_with("/labels") {
             return Says::json(200, &Value::Array(labels.unwrap_or_default()));
         }
-        Says::json(200, &json!({ "merged": true, "id": 1, "html_url": "https://github.test/1" }))
+        Says::json(
+            200,
+            &json!({ "merged": true, "id": 1, "number": 1, "state": "success", "html_url": "https://github.test/1" }),
+        )
     })
 }
 
