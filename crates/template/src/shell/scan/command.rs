@@ -377,8 +377,11 @@ impl Scanner {
         if word.assigned().is_some() {
             if word.bare == word.text.len() && word.text.ends_with('=') && self.char_at(0) == Some('(') {
                 let before = self.found.names.len();
-                self.array();
-                let from = self.found.names[before..].to_vec();
+                let substitutes = self.array();
+                let mut from = self.found.names[before..].to_vec();
+                if substitutes {
+                    from.push(SUBSTITUTION.to_owned());
+                }
                 let to = word.assigned().unwrap_or_default().to_owned();
                 // A substitution within it may print anything.
                 let span = word.span.clone();
@@ -467,7 +470,9 @@ impl Scanner {
         KEYWORDS.iter().any(|keyword| follows(keyword))
     }
 
-    fn array(&mut self) {
+    /// The elements of an array; whether a command prints one of them.
+    fn array(&mut self) -> bool {
+        let mut substitutes = false;
         let offset = self.offset();
         self.take();
         self.forbidden.push(ShellErrorKind::Array);
@@ -487,6 +492,7 @@ impl Scanner {
                 Some(Symbol::Char('#')) => self.comment(),
                 Some(_) => {
                     let word = self.word();
+                    substitutes |= word.substitutes;
                     if let Some(element) = word.text.strip_prefix('[') {
                         let end = element.find("]=").unwrap_or(element.len());
                         self.computes_word(&element[..end], &word);
@@ -495,5 +501,6 @@ impl Scanner {
             }
         }
         self.forbidden.pop();
+        substitutes
     }
 }

@@ -3,6 +3,7 @@
 use super::counts::counts;
 use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, scan_text};
 use crate::shell::error::ShellErrorKind;
+use crate::shell::rules::SUBSTITUTION;
 use crate::shell::word::{Computed, Flow, UNKNOWN, Word, is_name};
 
 impl Scanner {
@@ -133,9 +134,12 @@ impl Scanner {
             word.counts = counts(&self.found.commands[before..]);
         } else if self.sees("{") {
             let start = self.at + 1;
+            let mut inner = Word::default();
             self.within(ShellErrorKind::Parameter, |scanner| {
-                scanner.deeper(|scanner| scanner.parameter(offset, quoting));
+                scanner.deeper(|scanner| scanner.parameter(offset, quoting, &mut inner));
             });
+            // `${x:-$(…)}` may be what the command printed.
+            word.substitutes |= inner.substitutes;
             word.may_vanish |= self.found.names.last().is_some_and(|name| name == "@");
             let content = self.text_since(start);
             let name = content.trim_end_matches('}').trim_start_matches('#');
@@ -190,16 +194,15 @@ impl Scanner {
     }
 
     /// `${…}`.
-    pub(super) fn parameter(&mut self, offset: usize, quoting: Quoting) {
+    pub(super) fn parameter(&mut self, offset: usize, quoting: Quoting, inner: &mut Word) {
         self.take();
         let (start, names_before) = (self.at, self.found.names.len());
-        let mut ignored = Word::default();
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
                 Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('}')) => {
-                    self.parameter_content(start, names_before);
+                    self.parameter_content(start, names_before, inner.substitutes);
                     self.take();
                     return;
                 }
@@ -214,10 +217,10 @@ impl Scanner {
                     self.error_at(ShellErrorKind::Ambiguous, offset);
                     self.take();
                 }
-                Some(Symbol::Char('\'')) => self.single_quotes(&mut ignored),
-                Some(Symbol::Char('"')) => self.double_quotes(&mut ignored),
-                Some(Symbol::Char('$')) => self.dollar(&mut ignored, quoting),
-                Some(Symbol::Char('`')) => self.backticks(&mut ignored),
+                Some(Symbol::Char('\'')) => self.single_quotes(inner),
+                Some(Symbol::Char('"')) => self.double_quotes(inner),
+                Some(Symbol::Char('$')) => self.dollar(inner, quoting),
+                Some(Symbol::Char('`')) => self.backticks(inner),
                 Some(Symbol::Char(_)) => {
                     self.take();
                 }
@@ -226,7 +229,7 @@ impl Scanner {
     }
 
     /// What a `${…}` reads, assigns and computes.
-    fn parameter_content(&mut self, start: usize, names_before: usize) {
+    fn parameter_content(&mut self, start: usize, names_before: usize, substitutes: bool) {
         let content = self.text_since(start);
         let operand = content.trim_start_matches(['#', '!']);
         let length = operand.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(operand.len());
@@ -240,11 +243,15 @@ impl Scanner {
                 None => ("", rest),
             };
         if rest.starts_with(":=") || rest.starts_with('=') {
-            let from = self.found.names[names_before..].to_vec();
+            let mut from = self.found.names[names_before..].to_vec();
+            if substitutes {
+                from.push(SUBSTITUTION.to_owned());
+            }
             let text = Word { text: rest.trim_start_matches([':', '=']).to_owned(), ..Word::default() };
             let begin = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
             let span = begin..self.offset().max(begin);
-            self.found.flows.push(Flow { to: name.clone(), span, has_value: false, from, text: Some(text) });
+            let text = (!substitutes).then_some(text);
+            self.found.flows.push(Flow { to: name.clone(), span, has_value: false, from, text });
         }
         let is_whole = matches!(subscript, "@" | "*");
         let is_slice = rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '?', '+']));
