@@ -146,7 +146,9 @@ impl Run {
         };
         let external =
             |index: &CheckIndex| self.state.plan.check(*index).criticality == Criticality::External;
-        self.has_unknown_effects()
+        // After `retry` it is known not to have happened.
+        let is_in_doubt = |node: &Node| node.cell().is_some_and(|cell| cell.is_unknown() && !cell.cleared);
+        self.state.checks.iter().any(|check| check.nodes.values().any(is_in_doubt))
             || self
                 .state
                 .plan

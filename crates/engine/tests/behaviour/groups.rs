@@ -190,6 +190,14 @@ fn a_run_that_makes_way_first_learns_what_became_of_an_unknown_effect() {
 }
 
 #[test]
+fn a_run_that_makes_way_attempts_nothing_again_after_retry_and_ends() {
+    let two = "one external; two<one external";
+    let stage = asked_to_make_way(two, &["one: lost after 1s"], &["wait 1s", "assume one retry"]);
+    assert_eq!(stage.drive.run.status(), RunStatus::Cancelled);
+    assert!(!stage.has_started("two"));
+}
+
+#[test]
 fn a_run_that_makes_way_does_so_after_a_crash() {
     let two = "one external; two<one external";
     let stage = asked_to_make_way(two, &["one: 1 after 1s"], &["crash", "assume one done"]);

@@ -252,7 +252,7 @@ fn digest(contents: &[u8]) -> String {
 }
 
 /// Whether a file is what a harness makes of a login when it renews it: the same members, with other values of the same
-/// kinds. A harness that was killed while it wrote leaves half a file, and an agent could leave anything.
+/// kinds; a newer version may add members. A harness that was killed while it wrote leaves half a file, and an agent could leave anything.
 fn is_renewal(lent: &[u8], returned: &[u8]) -> bool {
     let read = |contents| serde_json::from_slice::<Value>(contents).ok();
     let (Some(lent), Some(returned)) = (read(lent), read(returned)) else { return false };
@@ -262,8 +262,7 @@ fn is_renewal(lent: &[u8], returned: &[u8]) -> bool {
 fn is_alike(lent: &Value, returned: &Value) -> bool {
     match (lent, returned) {
         (Value::Object(lent), Value::Object(returned)) => {
-            lent.len() == returned.len()
-                && lent.iter().all(|(key, lent)| returned.get(key).is_some_and(|other| is_alike(lent, other)))
+            lent.iter().all(|(key, lent)| returned.get(key).is_some_and(|other| is_alike(lent, other)))
         }
         (Value::String(lent), Value::String(returned)) => lent.is_empty() || !returned.is_empty(),
         (Value::Null, Value::Null | Value::String(_) | Value::Number(_))
@@ -356,14 +355,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_login_with_the_same_members_is_a_renewal() {
+    fn only_a_login_with_all_of_its_members_is_a_renewal() {
         let lent = br#"{"oauth":{"token":"old","expires":1,"scopes":["a"]},"key":null}"#;
         for (returned, expected) in [
             (r#"{"oauth":{"token":"new","expires":2,"scopes":["a"]},"key":null}"#, true),
             (r#"{"key":"k","oauth":{"scopes":[],"token":"new","expires":2}}"#, true),
             (r#"{"oauth":{"token":"","expires":2,"scopes":["a"]},"key":null}"#, false),
             (r#"{"oauth":{"token":"new","expires":"2","scopes":["a"]},"key":null}"#, false),
-            (r#"{"oauth":{"token":"new","expires":2,"scopes":["a"]},"key":null,"more":1}"#, false),
+            (r#"{"oauth":{"token":"new","expires":2,"scopes":["a"]},"key":null,"more":1}"#, true),
             (r#"{"oauth":{"token":"new"},"key":null}"#, false),
             ("{}", false),
             (r#"{"evil":true}"#, false),
