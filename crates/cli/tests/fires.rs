@@ -485,6 +485,9 @@ fn a_chain_that_is_enabled_is_as_it_was_before_it_was_disabled() {
     assert_eq!(status(&["pause", "enable"]), "paused", "it was not disabled");
     assert_eq!(status(&["disable", "enable"]), "paused", "nobody has resumed it");
     assert_eq!(status(&["disable", "disable", "enable", "resume"]), "active");
+    assert_eq!(status(&["disable"]), "disabled");
+    assert_eq!(project.desk.escrow(&["chain", "pause", "often"]).code, Some(4), "only `enable` undoes it");
+    assert_eq!(status(&[]), "disabled");
 }
 
 #[test]

@@ -61,17 +61,23 @@ fn absolute(path: &Path) -> PathBuf {
 
 /// Its trigger does not fire it any more; a person may.
 pub async fn pause(app: &App, name: &str) -> Result<ChainRow, Error> {
+    refuse_disabled(app, name).await?;
     set(app, name, ChainStatus::Paused).await
 }
 
 /// Its trigger fires it again.
 pub async fn resume(app: &App, name: &str) -> Result<ChainRow, Error> {
-    let row = super::find(app, name).await?;
-    if row.status == ChainStatus::Disabled {
+    refuse_disabled(app, name).await?;
+    set(app, name, ChainStatus::Active).await
+}
+
+/// Only `enable` undoes `disable`.
+async fn refuse_disabled(app: &App, name: &str) -> Result<(), Error> {
+    if super::find(app, name).await?.status == ChainStatus::Disabled {
         return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
             .help(format!("`escrow chain enable {name}` enables it")));
     }
-    set(app, name, ChainStatus::Active).await
+    Ok(())
 }
 
 /// Nothing fires it any more.
