@@ -205,7 +205,7 @@ pub(crate) async fn replace(app: &App, run: &RunId, successor: &RunId) -> Result
         effects::list(app, &EffectQuery { run: Some(run.to_string()), ..Default::default() }).await?;
     if effects.iter().any(|effect| matches!(effect.state, EffectState::Intended | EffectState::Unknown)) {
         if asked == Asked::Not {
-            // Whoever drives it reads this. Nobody has to drive it just now: it would only wait for a person.
+            // The process that drives the run reads the request. Without one the request stays until the run is resumed.
             runs::request_way(app, &row, successor).await?;
         }
         return Ok(if row.status == RunStatus::Waiting { Replaced::Asks } else { Replaced::Stays });

@@ -471,7 +471,7 @@ fn hostile_names_and_texts_are_shown_and_never_run() {
     ];
     for path in paths.into_iter().map(str::to_owned).chain(of_run) {
         let page = studio.get(&path);
-        // A kind that nobody knows is refused, and the refusal names it.
+        // An unknown kind is refused, and the refusal names it.
         let status = if path.starts_with("/outcomes?kind=") { 400 } else { 200 };
         assert_eq!(page.status, status, "{path}: {}", page.body);
         assert!(

@@ -43,7 +43,7 @@ impl Spent {
         self.tokens = sum(self.tokens, sum(count("input_tokens"), count("output_tokens")));
     }
 
-    /// What is left of a budget; nothing when a limit is reached, or when nobody knows whether it is.
+    /// What is left of a budget; nothing when a limit is reached, or when spending is unknown.
     fn left_of(&self, budget: &Budget) -> Option<Budget> {
         let count_left = |limit: Option<u64>, spent: Option<u64>| match limit {
             Some(limit) => limit.checked_sub(spent?).filter(|left| *left > 0).map(Some),

@@ -222,7 +222,7 @@ impl Lost {
             let message = format!("the effect is confirmed without {what}, which `{key}` reads");
             Issue::error(IssueCode::EffectOutputLost, message)
         });
-        // How a nested run ended is a contract of the check around it, and nobody else can tell.
+        // How a nested run ended is a contract of the check around it; only the nested run can tell.
         let nested = (spec.provider == ProviderName::NESTED).then(|| {
             let message = "the effect is confirmed, and nothing tells that its nested run has completed";
             Issue::error(IssueCode::EffectOutputLost, message)

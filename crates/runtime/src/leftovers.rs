@@ -1,5 +1,5 @@
-//! What lies in the spool of a run only while its commands need it. A process that was killed leaves it there: whoever
-//! takes the run over removes it, and no backup has it.
+//! What lies in the spool of a run only while its commands need it. A process that was killed leaves it there: the
+//! process that takes the run over removes it, and no backup has it.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -192,7 +192,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     Ok(Sound { snapshot, entries, run, hash })
 }
 
-/// Files are written to a directory of this name, and whoever makes a document chooses the name.
+/// Files are written to a directory of this name, and the author of a document chooses the name.
 fn is_run_id(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.strip_prefix("r_").is_some_and(|rest| rest.len() == 20 && rest.bytes().all(is_letter))

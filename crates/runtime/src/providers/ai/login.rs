@@ -147,7 +147,7 @@ impl LentLogin {
         self.0.as_ref().map_or(Ok(()), |loan| loan.borrow_mut().write_back())
     }
 
-    /// The values of the login that nobody else may read.
+    /// The secret values of the login, which are redacted.
     pub(super) fn secrets(&self) -> Vec<Vec<u8>> {
         let contents = self.0.as_ref().map(|loan| loan.borrow().contents.clone());
         let login = contents.and_then(|contents| serde_json::from_slice(&contents).ok());
