@@ -1,5 +1,5 @@
-//! What was delivered, to somebody who does not take it on trust: directories that are not what they were, runs in
-//! runs, secrets in files, and what is told of all that.
+//! Delivery as a distrustful user would check it: replaced directories, nested runs, secrets in files, and what is
+//! reported about them.
 
 mod desk;
 

@@ -133,7 +133,7 @@ fn ending_takes_what_the_runs_came_to_or_what_somebody_says() {
         .filter_map(|one| one["source"].as_str())
         .collect();
     assert_eq!(sources, ["start", "runs", "runs", "override"], "{history}");
-    // Whoever comes late does not join.
+    // An invocation that has ended takes no further run.
     let late = desk.escrow(&["run", "playbook.yaml", "--invocation", &id]);
     assert_eq!(late.code, Some(4));
     assert!(late.stderr.contains("has ended"), "{}", late.stderr);

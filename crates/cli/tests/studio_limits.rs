@@ -258,7 +258,7 @@ fn hostile_names_in_every_field_are_shown_on_every_page_and_never_run() {
         let page = studio.get(path);
         assert_eq!(page.status, 200, "{path}: {}", page.body);
         assert!(!page.body.contains("<script>alert"), "{path} has a script of somebody else");
-        // A form sends a value back as it is; nobody sees it there.
+        // A hidden form field sends a value back as it is and is not shown.
         let read: String = page
             .body
             .split(" value=\"")

@@ -243,7 +243,7 @@ fn a_certificate_says_whom_to_trust() {
     check_spans(&collector.spans());
     let before = collector.received().len();
     trouble(&desk, &collector, "3000");
-    assert_eq!(collector.received().len(), before, "whoever is not trusted is told nothing");
+    assert_eq!(collector.received().len(), before, "an untrusted collector receives nothing");
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl Run {
             };
             for owed in self.artifacts_of(gate.check, &gate.scope) {
                 let is_last = last.get(&owed.id).is_some_and(|(_, check)| *check == gate.check);
-                // One whose `if` did not hold was not looked for: what lies there is not new.
+                // An artifact whose `if` did not hold was not verified, so a file in its place is no change.
                 let was_expected = owed.condition.is_none() || has_file(&owed.id);
                 if is_last && was_expected && found.iter().all(|(_, one)| one.id != owed.id) {
                     // No expression reads the content of this look.

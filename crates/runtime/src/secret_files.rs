@@ -8,8 +8,8 @@
 //! ```
 //!
 //! They do not lie in the state: that is copied, kept and read by others. The directory of an attempt goes when its command
-//! has ended. The kernel frees the lock of a process that was killed, so the next process of the user can tell what
-//! nobody needs any more.
+//! has ended. The kernel frees the lock of a process that was killed, so the next process of the user finds and
+//! removes the directories that were left behind.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -30,7 +30,7 @@ use crate::entropy::random_u64;
 pub(crate) struct SecretFiles {
     directory: PathBuf,
     files: Vec<(String, PathBuf)>,
-    /// While it is held, nobody sweeps the directory away.
+    /// While it is held, no other process removes the directory.
     _lock: OwnedFd,
 }
 
@@ -151,7 +151,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A directory of our own that nobody else can enter. In a shared place another user may have put something there.
+/// Opens a directory that belongs to this user and that no other user can enter. In a shared place another user may have put something there.
 fn open_own(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = open(path, flags, Mode::empty())?;

@@ -75,7 +75,7 @@ async fn look(armed: &ArmedTrigger, looking: &Looking<'_>) -> Result<Option<Reco
     }
     let quiet_ms = looking.now_ms.saturating_sub(newest_ms);
     if newest_ms <= looking.now_ms && quiet_ms < trigger.debounce_ms {
-        // Nobody tells when a file has been quiet for long enough.
+        // No event reports that a file has stopped changing, so the trigger asks to be polled again.
         let look_again_at = Some(newest_ms.saturating_add(trigger.debounce_ms));
         return Ok(Some(Recording { look_again_at, ..Recording::default() }));
     }

@@ -78,7 +78,8 @@ impl<'a> Applied<'a> {
     }
 }
 
-/// Whether a table looks at events of this kind. Most tell of checks; who asks for those is answered from the journal.
+/// Whether events of this kind change a table. Most events concern checks, and questions about checks are answered from the
+/// journal.
 pub(crate) fn are_changed_by(event: &Event) -> bool {
     match event {
         Event::RunStarted { .. }

@@ -157,8 +157,7 @@ fn a_read_only_directory_can_be_listed_and_not_written() {
     }
 }
 
-/// Four commits write some ten pages: nobody who comes later should have to read them all.
-/// How often the log began anew: its header has a number that grows with each new start.
+/// How often the write-ahead log was restarted, from the counter in its header.
 fn starts_of(log: &Path) -> u32 {
     let header = std::fs::read(log).unwrap();
     u32::from_be_bytes(header[12..16].try_into().unwrap())

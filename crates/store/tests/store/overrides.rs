@@ -53,7 +53,7 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
             scope.spawn(move || {
                 let store = open(path);
                 let me = holder(100 + number);
-                // Whoever saw `failed` at this entry wants to follow it.
+                // Each process saw `failed` at this entry and tries to append to it.
                 let Ok(lease) = store.acquire(run, &me, |_| Liveness::Alive) else { return };
                 let entries =
                     [entry(5_000, overridden(ReasonCode::CancelledOverridden, &format!("p{number}")))];

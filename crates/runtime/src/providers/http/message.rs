@@ -208,7 +208,7 @@ fn file(attempt: &Attempt, folders: &[&PathBuf], path: &str) -> Result<Vec<u8>, 
         return Err(unreadable(state.into()));
     }
     let file = fs::File::open(&found).map_err(|error| unreadable(error.to_string()))?;
-    // Whoever can write there may have put a link in its place since.
+    // A process that can write there may have replaced the file by a link since.
     if where_is(&file).is_some_and(|opened| opened != found) {
         return Err(unreadable("it was replaced at the same moment".into()));
     }
