@@ -112,6 +112,7 @@ pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
 /// Removes the files of every run that was removed.
 async fn remove_leftovers(app: &App) -> Result<(), Error> {
     for run in app.queries()?.removed_runs().await? {
+        remove_merge_notes(&app.state().worktrees(&run));
         for directory in [app.state().artifacts(&run), app.state().spool(&run)] {
             match fs::remove_dir_all(&directory) {
                 Ok(()) => {}
@@ -124,6 +125,17 @@ async fn remove_leftovers(app: &App) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Removes what the merges of a show's plays have noted. A worktree whose merge failed stays: it has work in it.
+fn remove_merge_notes(worktrees: &Path) {
+    for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "merge") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    // Only when nothing else is in it.
+    let _ = fs::remove_dir(worktrees);
 }
 
 impl Retention {

@@ -20,8 +20,8 @@ pub use escrow_engine::{CheckReport, HarnessTotals, ItemReport, OpenWait, Record
 pub use escrow_store::{FeedEntry, Hash, Queries, RunFilter, RunKinds, RunRow, StoredEntry, Watch};
 
 pub use abandoned::{Resumed, abandoned, pick_up, resume_all};
+pub(crate) use cancel::request_way;
 pub use cancel::{Cancelled, cancel};
-pub(crate) use cancel::{make_way, request_way};
 pub use override_status::{StatusOverride, override_status};
 pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};

@@ -405,7 +405,7 @@ impl Scheduler {
                     pass.accepted.push(fire.clone());
                     self.begin(fire);
                 }
-                FireDecision::Waits(_) => {}
+                FireDecision::Waits { .. } => {}
                 FireDecision::Replaces { fire, runs } => {
                     runs.into_iter().for_each(|run| self.replace(run, fire.run.clone()));
                 }

@@ -90,6 +90,11 @@ impl StateDirectory {
         self.0.join("spool").join(run.as_str())
     }
 
+    /// Where the plays of a show with worktrees work, if the state lies in the repository.
+    pub fn worktrees(&self, run: &RunId) -> PathBuf {
+        self.0.join("worktrees").join(run.as_str())
+    }
+
     /// A store that only reads. A state directory that does not exist has no runs. A database of an older Escrow is
     /// brought up to date first.
     pub fn read(&self) -> Result<Arc<Store>, Error> {

@@ -640,19 +640,145 @@ fn an_overlapping_fire_is_skipped_queued_or_takes_the_place() {
 
     project.define_text("queues", &waits("queues", "queue"));
     assert_eq!(fire("queues").code, Some(0));
-    let mut waiting = project.desk.start(&["chain", "fire", "queues", "--quiet"]);
-    project.desk.until("the second one waits for its turn", || {
-        project.runs("queues")["fires"][0]["reason"]["code"] == "fire.recorded.queued"
-    });
-    let asked = project.desk.escrow(&["approvals", "--output", "json"]).json();
+    let waiting = fire("queues");
+    assert_eq!(waiting.code, Some(4), "a person may take days: {}", waiting.stderr);
+    let queued = &project.runs("queues")["fires"][0];
+    assert_eq!(queued["reason"]["code"], "fire.recorded.queued", "{queued}");
     let first = project.runs("queues")["chain_runs"][0]["steps"][1]["approval_id"]
         .as_str()
         .expect("an id")
         .to_owned();
+    assert!(waiting.stderr.contains(&format!("`escrow approve {first}`")), "{}", waiting.stderr);
+    assert!(waiting.stderr.contains("`escrow chain check`"), "{}", waiting.stderr);
     let denied = project.desk.escrow(&["deny", &first]);
-    assert!([Some(0), Some(4)].contains(&denied.code), "{}{asked}", denied.stderr);
-    assert_eq!(waiting.wait().expect("it ends").code(), Some(0), "its turn has come, and it pauses");
-    assert_eq!(project.statuses("queues"), ["waiting_approval", "aborted"]);
+    assert!([Some(0), Some(4)].contains(&denied.code), "{}", denied.stderr);
+    project.check(&[]);
+    assert_eq!(
+        project.statuses("queues"),
+        ["waiting_approval", "aborted"],
+        "its turn has come, and it pauses"
+    );
+}
+
+/// Fires a chain, and kills the process as soon as the file `begun` is there.
+fn fire_and_kill(project: &Project, chain: &str) {
+    let mut first = project.desk.start(&["chain", "fire", chain, "--quiet"]);
+    project.desk.until("its step has begun", || project.desk.path().join("begun").exists());
+    first.kill().expect("it can be killed");
+    first.wait().expect("it is gone");
+}
+
+#[test]
+fn a_fire_behind_a_run_whose_process_is_gone_says_so_and_does_not_wait_for_ever() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/slow.yaml",
+        "checks: { a: { type: command, exec: 'test -e fast || (touch begun; sleep 60); echo done >> log' } }\n",
+    );
+    project.define_text("queues", "name: queues\nconcurrency: queue\nsteps:\n  - skill: slow\n");
+    fire_and_kill(&project, "queues");
+    project.desk.write("fast", "");
+    let first = project.runs("queues")["chain_runs"][0]["id"].as_str().expect("an id").to_owned();
+    for _ in 0..2 {
+        let behind = project.desk.escrow(&["chain", "fire", "queues", "--quiet"]);
+        assert_eq!(behind.code, Some(4), "{}", behind.stderr);
+        assert!(behind.stderr.contains(&format!("the process of run `{first}`")), "{}", behind.stderr);
+        assert!(behind.stderr.contains("`escrow chain check` resumes"), "{}", behind.stderr);
+    }
+    assert_eq!(project.lines(), 0, "only checks and daemons pick up what others left");
+    project.check(&[]);
+    assert_eq!(project.statuses("queues"), ["completed"; 3]);
+    assert_eq!(project.lines(), 3);
+}
+
+#[test]
+fn a_fire_that_waits_behind_a_run_at_work_says_for_which() {
+    let project = Project::new();
+    project.desk.write(
+        ".escrow/playbooks/slow.yaml",
+        "checks: { a: { type: command, exec: 'touch begun; sleep 1; echo done >> log' } }\n",
+    );
+    for concurrency in ["queue", "replace"] {
+        let _ = fs::remove_file(project.desk.path().join("begun"));
+        let text = format!(
+            "name: {concurrency}\nconcurrency: {concurrency}\nsteps:\n  - {{action: shell, with: {{exec: 'touch begun; sleep 1'}}}}\n"
+        );
+        project.define_text(concurrency, &text);
+        let mut first = project.desk.start(&["chain", "fire", concurrency, "--quiet"]);
+        project.desk.until("its step has begun", || project.desk.path().join("begun").exists());
+        let second = project.desk.escrow(&["chain", "fire", concurrency]);
+        assert_eq!(second.code, Some(0), "{}", second.stderr);
+        assert!(second.stderr.contains("waits for the end of run"), "{}", second.stderr);
+        first.wait().expect("it ends");
+        assert_eq!(project.statuses(concurrency), ["completed", "completed"]);
+    }
+}
+
+#[test]
+fn a_newer_fire_ends_a_run_whose_process_is_gone_or_asks_about_its_effect() {
+    let project = Project::new();
+    let slow = "test -e fast || (touch begun; sleep 60); echo done >> log";
+    project.desk.write(
+        ".escrow/playbooks/slow.yaml",
+        &format!("checks: {{ a: {{ type: command, exec: '{slow}' }} }}\n"),
+    );
+    let step = |more: &str| {
+        format!("{{action: shell, name: act, with: {{exec: 'echo x >> effects; {slow}'}}{more}}}")
+    };
+    let nested = "{skill: slow}".to_owned();
+    let (asks, looks) = (step(""), step(", reconcile: 'test -e happened && echo done || echo retry'"));
+    for (name, text, ending) in
+        [("nested", nested, "cancelled"), ("looks", looks, "completed"), ("asks", asks, "waiting_approval")]
+    {
+        for file in ["begun", "fast", "log", "happened"] {
+            let _ = fs::remove_file(project.desk.path().join(file));
+        }
+        project.define_text(name, &format!("name: {name}\nconcurrency: replace\nsteps:\n  - {text}\n"));
+        fire_and_kill(&project, name);
+        project.desk.write("fast", "");
+        project.desk.write("happened", "");
+        let second = project.desk.escrow(&["chain", "fire", name, "--quiet"]);
+        if name == "asks" {
+            assert_eq!(second.code, Some(4), "{}", second.stderr);
+            assert!(second.stderr.contains("may or may not have happened"), "{}", second.stderr);
+            assert_eq!(project.statuses(name), [ending, "recorded"]);
+        } else {
+            assert_eq!(second.code, Some(0), "{name}: {}", second.stderr);
+            assert_eq!(project.statuses(name), ["completed", ending], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_fire_that_a_daemon_begins_is_waited_for_until_it_ends() {
+    let project = Project::new();
+    project.define_text(
+        "slow",
+        "name: slow\nconcurrency: queue\nsteps:\n  - {action: shell, with: {exec: 'sleep 1.5; echo done >> log'}}\n",
+    );
+    let daemon = Daemon::start(&project.desk, &[]);
+    // The daemon wakes when something is recorded, and mostly begins what has waited.
+    let fires: Vec<Child> = (0..3)
+        .map(|_| {
+            project
+                .desk
+                .command(&["chain", "fire", "slow", "--quiet", "--output", "json"])
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .expect("it starts")
+        })
+        .collect();
+    for fire in fires {
+        let done = Done::from(fire.wait_with_output().expect("it ends"));
+        assert_eq!(
+            (done.code, done.json()["status"].clone()),
+            (Some(0), json!("completed")),
+            "{}",
+            done.stdout
+        );
+    }
+    daemon.end();
+    assert_eq!(project.lines(), 3);
 }
 
 #[test]

@@ -122,7 +122,7 @@ pub fn play_chains(seed: u64, runs: u64) -> Result<ChainsPlayed, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let mut world = World::new(seed, directory.path())?;
+        let mut world = ChainWorld::new(seed, directory.path())?;
         match world.play(runs).await {
             Ok(()) => Ok(world.played),
             Err(problem) => {
@@ -137,7 +137,7 @@ pub fn play_chains(seed: u64, runs: u64) -> Result<ChainsPlayed, String> {
 /// How much of the log of a failing world is told.
 const LINES_TOLD: usize = 400;
 
-struct World {
+struct ChainWorld {
     rng: Rng,
     seed: u64,
     store: Arc<Store>,
@@ -160,14 +160,14 @@ struct World {
     played: ChainsPlayed,
 }
 
-impl World {
-    fn new(seed: u64, directory: &std::path::Path) -> Result<World, String> {
+impl ChainWorld {
+    fn new(seed: u64, directory: &std::path::Path) -> Result<ChainWorld, String> {
         let store = Store::open(&directory.join("escrow.db"), Mode::Write).map_err(told)?;
         let (store, ledger) = (Arc::new(store), Arc::new(Ledger::default()));
         let mut rng = Rng::new(seed);
         let disk = Disk::new(Arc::<Store>::clone(&store), Arc::clone(&ledger), rng.next_u64(), u32::MAX)
             .with_percent(DISK_PERCENT);
-        let mut world = World {
+        let mut world = ChainWorld {
             chains: definitions::chains(&mut rng),
             rng,
             seed,
@@ -429,7 +429,7 @@ impl World {
         };
         match block_on(self.store.decide_fire(fire.id, rules)).map_err(told)? {
             FireDecision::Accepted(fire) => self.daemons[at].accepted.push(fire),
-            FireDecision::Waits(_) => {}
+            FireDecision::Waits { .. } => {}
             FireDecision::Replaces { runs, .. } => {
                 for run in runs.iter().filter(|run| self.open.contains(*run)) {
                     let message = Message::Cancel {

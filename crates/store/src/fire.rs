@@ -181,8 +181,8 @@ pub struct FireRules {
 pub enum FireDecision {
     /// Its run begins.
     Accepted(FireRow),
-    /// It waits for its turn.
-    Waits(FireRow),
+    /// It waits for its turn: for the end of these runs, or for fires before it.
+    Waits { fire: FireRow, runs: Vec<RunId> },
     /// It takes the place of these runs when they have ended.
     Replaces { fire: FireRow, runs: Vec<RunId> },
     /// It was decided before, or has no run.

@@ -207,7 +207,7 @@ pub(crate) async fn fire(view: View) -> Answered {
     let app = view.studio.app_of(&view.visitor);
     let chain = name.clone();
     let hosted = view.studio.driver.spawn(move |_| async move {
-        let run = chains::fire(&app, &chain, event).await?;
+        let run = chains::fire(&app, &chain, event, &mut |_| {}).await?;
         chains::runs::document_of(&*app.queries()?, &run).await
     });
     let document = match tokio::time::timeout(PATIENCE, hosted.join()).await {

@@ -106,12 +106,12 @@ pub async fn drive(app: &App, fired: FiredRun) -> Result<Run, Error> {
     fired.0.drive_to_rest(app).await
 }
 
-/// Fires a chain by hand and drives its run until it ends or waits.
-pub async fn fire(app: &App, name: &str, event: FireEvent) -> Result<Run, Error> {
+/// Fires a chain by hand and drives its run until it ends or waits. `told` learns what the fire waits for before it begins.
+pub async fn fire(app: &App, name: &str, event: FireEvent, told: &mut dyn FnMut(&str)) -> Result<Run, Error> {
     let chain = super::find(app, name).await?;
     if chain.status == ChainStatus::Disabled {
         return Err(Error::person("disabled", format!("chain `{name}` is disabled"))
             .help(format!("`escrow chain enable {name}` enables it")));
     }
-    Box::pin(crate::fires::fire_by_hand(app, &chain, event)).await
+    Box::pin(crate::fires::fire_by_hand(app, &chain, event, told)).await
 }

@@ -31,20 +31,13 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
     send(app, &row, &message).await
 }
 
-/// Asks a run to end so that another one can begin. An effect that is under way may end; nothing further begins.
-pub(crate) async fn make_way(app: &App, row: &RunRow, successor: &RunId) -> Result<Cancelled, Error> {
-    send(app, row, &way_for(app, successor)).await
-}
-
-/// The same, for a run that reads it when somebody drives it.
+/// Asks a run to end so that another one can begin. An effect that is under way may end; nothing further begins. The process
+/// that drives the run reads the request.
 pub(crate) async fn request_way(app: &App, row: &RunRow, successor: &RunId) -> Result<(), Error> {
-    app.journal()?.send(&row.id, &way_for(app, successor), app.sender()).await?;
-    Ok(())
-}
-
-fn way_for(app: &App, successor: &RunId) -> Message {
     let successor = Some(successor.clone());
-    Message::Cancel { by: app.actor(), system: true, successor, inside: None, patient: true }
+    let request = Message::Cancel { by: app.actor(), system: true, successor, inside: None, patient: true };
+    app.journal()?.send(&row.id, &request, app.sender()).await?;
+    Ok(())
 }
 
 async fn send(app: &App, row: &RunRow, message: &Message) -> Result<Cancelled, Error> {

@@ -224,7 +224,8 @@ fn planned_step(step: &PlannedStep, paint: Paint) -> String {
 
 async fn fire(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     session::stop_on_signals(app);
-    let run = chains::fire(app, &arguments.name, event_of(arguments.event.as_deref())?).await?;
+    let event = event_of(arguments.event.as_deref())?;
+    let run = chains::fire(app, &arguments.name, event, &mut |what| ui.say(&printable(what))).await?;
     report(&run, app, ui).await
 }
 

@@ -83,7 +83,8 @@ fn queue(
         (_, 1) => "one fire of this chain waits before it".to_owned(),
         (_, before) => format!("{before} fires of this chain wait before it"),
     };
-    Ok(FireDecision::Waits(wait(fire, FireCode::Queued, &why, connection)?))
+    let fire = wait(fire, FireCode::Queued, &why, connection)?;
+    Ok(FireDecision::Waits { fire, runs: open.to_vec() })
 }
 
 /// The runs of the chain that have not ended, and those that are about to begin.
