@@ -173,6 +173,10 @@ fn a_play_can_work_in_a_worktree_that_is_merged_behind_its_gate() {
     assert!(git(&desk, &["log", "--oneline"]).contains("Merge build"));
     assert!(!git(&desk, &["worktree", "list"]).contains("worktrees"), "the worktree is gone");
     assert_eq!(status(&desk)["plays"][0]["merged"], true);
+    let left = || std::fs::read_dir(desk.path().join(".escrow/worktrees")).map_or(0, Iterator::count);
+    assert_eq!(left(), 1, "the note of the merge");
+    let removed = desk.escrow(&["gc", "--keep", "0"]);
+    assert_eq!((removed.code, left()), (Some(0), 0), "{}{}", removed.stdout, removed.stderr);
 }
 
 /// What git prints, whether or not it succeeds.
@@ -267,6 +271,131 @@ fn a_merge_that_fails_leaves_the_checkout_as_it_was() {
     let done = desk.escrow(&["resume", "last", "--failed"]);
     assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
     assert_eq!(desk.read("a.txt"), "hello\n");
+}
+
+/// A `git` that runs the real one and, at its call number `$DIE_AT`, kills Escrow and the script that called it: before the
+/// real one does its work, or after it.
+const DYING_GIT: &str = r#"#!/bin/sh
+calls="$DIE_IN/calls"
+echo x >> "$calls"
+die() {
+  : > "$DIE_IN/died"
+  # Between this and Escrow there are the script and its subshells; or nothing, when Escrow asks where its lock lies.
+  script= ancestor=$PPID
+  while [ "$(cat "/proc/$ancestor/comm")" != escrow ]; do
+    script="$script $ancestor"
+    ancestor=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$ancestor/status")
+  done
+  kill -9 "$ancestor"
+  [ "$DIE_WITH" != script ] || [ -z "$script" ] || kill -9 $script
+}
+turn=$(wc -l < "$calls")
+if [ "$turn" = "$DIE_AT" ] && [ "$DIE" = before ]; then die; exit 1; fi
+REAL "$@"
+code=$?
+if [ "$turn" = "$DIE_AT" ] && [ "$DIE" = after ]; then die; fi
+exit "$code"
+"#;
+
+/// Kills a show at a call of git, resumes it, and says whether it died. The work of its play is merged once.
+fn merged_once_after_a_crash(call: usize, when: &str, with: &str) -> bool {
+    let place = format!("call {call}, {when}, with the {with}");
+    let desk = Desk::new();
+    desk.write("write.yaml", WRITE);
+    desk.write("show.yaml", &side_by_side(&["a"]));
+    repository(&desk);
+    let real = std::process::Command::new("sh").args(["-c", "command -v git"]).output().expect("a shell");
+    let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
+    let dying = desk.write(".escrow/bin/git", &DYING_GIT.replace("REAL", &real));
+    std::fs::set_permissions(&dying, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    let bin = dying.parent().expect("a directory").display().to_string();
+    let path = std::env::var("PATH").expect("a path");
+    let mut command = desk.command(&["play", "run", "show.yaml", "--quiet"]);
+    command.env("PATH", format!("{bin}:{path}")).env("DIE_IN", desk.path().join(".escrow"));
+    command.env("DIE_AT", call.to_string()).env("DIE", when).env("DIE_WITH", with);
+    command.stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    let code = command.status().expect("it ran").code();
+    if !desk.path().join(".escrow/died").exists() {
+        assert_eq!(code, Some(0), "{place}");
+        return false;
+    }
+    // A person works on between the crash and the resumption.
+    git(&desk, &["commit", "-q", "--allow-empty", "-m", "another"]);
+    let resumed = desk.escrow(&["resume", "--all"]);
+    let done = status(&desk);
+    assert_eq!(done["status"], "completed", "{place}: {} {}", resumed.stdout, resumed.stderr);
+    assert_eq!(git(&desk, &["show", "HEAD:a.txt"]), "hello\n", "{place}");
+    let merges = git(&desk, &["log", "--merges", "--format=%s"]);
+    assert_eq!(merges, "Merge a\n", "{place}");
+    assert_eq!(git(&desk, &["branch", "--format=%(refname:short)"]), "main\n", "{place}");
+    assert_eq!(git(&desk, &["worktree", "list"]).lines().count(), 1, "{place}");
+    assert_eq!(git(&desk, &["status", "--short"]), "", "{place}");
+    true
+}
+
+#[test]
+fn a_play_is_merged_exactly_once_wherever_its_show_is_killed() {
+    std::thread::scope(|scope| {
+        for (when, with) in [("before", "script"), ("after", "script"), ("after", "escrow")] {
+            scope.spawn(move || {
+                let mut call = 1;
+                while merged_once_after_a_crash(call, when, with) {
+                    call += 1;
+                }
+                assert!(call > 15, "only {call} calls of git were tried");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_crash_between_the_last_command_of_a_merge_and_its_entry_merges_nothing_again() {
+    // The play has changed nothing, and the person is on another branch by then.
+    for work in ["echo hello > a.txt", "true"] {
+        let desk = Desk::new();
+        desk.write("write.yaml", &format!("checks: {{main: {{type: command, exec: '{work}'}}}}"));
+        desk.write("show.yaml", "plays: {a: {playbook: write.yaml, worktree: true}}");
+        repository(&desk);
+        let hook = desk.write(
+            ".git/hooks/reference-transaction",
+            "#!/bin/sh\nread old new ref\ncase \"$1 $new $ref\" in\n\
+             \"committed 0000000000000000000000000000000000000000 refs/heads/escrow/\"*)\n  touch .git/deleted; sleep 2;;\nesac\n",
+        );
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+        let mut show = desk.start(&["play", "run", "show.yaml"]);
+        desk.until("the branch is gone", || desk.path().join(".git/deleted").exists());
+        show.kill().expect("it can be killed");
+        show.wait().expect("it is gone");
+        std::fs::remove_file(&hook).expect("ours");
+        git(&desk, &["checkout", "-q", "-b", "other", "HEAD"]);
+        git(&desk, &["reset", "-q", "--hard", "main^{/first}"]);
+        let resumed = desk.escrow(&["resume", "last"]);
+        assert_eq!(resumed.code, Some(0), "{work}: {} {}", resumed.stdout, resumed.stderr);
+        assert_eq!(git(&desk, &["log", "--merges", "--format=%s", "other"]), "", "{work}");
+        let merges = if work == "true" { "" } else { "Merge a\n" };
+        assert_eq!(git(&desk, &["log", "--merges", "--format=%s", "main"]), merges, "{work}");
+    }
+}
+
+#[test]
+fn a_branch_that_a_person_removed_is_not_taken_for_merged() {
+    let desk = Desk::new();
+    desk.write("write.yaml", WRITE);
+    desk.write("show.yaml", &side_by_side(&["a"]));
+    repository(&desk);
+    desk.write("a.txt", "in the way");
+    let failed = desk.escrow(&["play", "run", "show.yaml"]);
+    assert_eq!(failed.code, Some(1), "{} {}", failed.stdout, failed.stderr);
+    let branch = git(&desk, &["branch", "--list", "escrow/*", "--format=%(refname:short)"]);
+    let tree = git(&desk, &["worktree", "list", "--porcelain"]);
+    let tree =
+        tree.lines().filter_map(|line| line.strip_prefix("worktree ")).next_back().expect("a worktree");
+    git(&desk, &["worktree", "remove", "--force", tree]);
+    git(&desk, &["branch", "-D", branch.trim()]);
+    std::fs::remove_file(desk.path().join("a.txt")).expect("ours");
+    let again = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(again.code, Some(1), "{} {}", again.stdout, again.stderr);
+    assert!(again.stderr.contains("nothing says that it was merged"), "{}", again.stderr);
 }
 
 #[test]

@@ -223,14 +223,10 @@ impl<'a> DraftPlay<'a> {
         ]
     }
 
-    /// A branch and a directory of the play's own. A second attempt finds them there.
+    /// A branch and a directory of the play's own. A second attempt finds them there; what a crash has left half made is made
+    /// anew, because the play has not begun.
     fn worktree(&self, at: &Writer, needs: Vec<Rc<Node>>) -> Entry {
-        let name = self.name();
-        let script = format!(
-            "tree=\"$(git rev-parse --show-toplevel)/.escrow/worktrees/$ESCROW_RUN/{name}\"\n\
-             [ -d \"$tree\" ] || git worktree add -q -B \"escrow/$ESCROW_RUN/{name}\" \"$tree\" HEAD\n\
-             printf '%s\\n' \"$tree\"\n"
-        );
+        let script = script(&[TREE, WORKTREE], self.name());
         let mut entries = vec![
             at.entry("type", at.text("command")),
             at.entry("exec", at.text(&script)),
@@ -249,9 +245,9 @@ impl<'a> DraftPlay<'a> {
     /// What the play has changed becomes one merge, once it is accepted.
     ///
     /// The merge is made in the worktree of the play, onto the commit that is checked out. The checkout then only moves
-    /// forward to it, which git does whole or not at all: a merge with conflicts never reaches it.
+    /// forward to it: a merge with conflicts never reaches it.
     fn merge(&self, at: &Writer) -> Entry {
-        let script = MERGE.replace("PLAY", self.name());
+        let script = script(&[TREE, MERGE], self.name());
         let entries = vec![
             at.entry("type", at.text("command")),
             at.entry("exec", at.text(&script)),
@@ -266,35 +262,17 @@ impl<'a> DraftPlay<'a> {
     }
 }
 
+/// Where a play works, and whether all of it is there.
+const TREE: &str = include_str!("tree.sh");
+
+const WORKTREE: &str = include_str!("worktree.sh");
+
 /// Each line can be repeated, because a process that dies in between leaves the rest to `resume`.
-const MERGE: &str = r#"branch="escrow/$ESCROW_RUN/PLAY"
-tree="$(git rev-parse --show-toplevel)/.escrow/worktrees/$ESCROW_RUN/PLAY"
-inside() { git -C "$tree" -c gc.auto=0 -c maintenance.auto=false "$@"; }
-back() { inside merge --abort 2> /dev/null || :; inside checkout -q -f "$branch"; }
-if [ ! -d "$tree" ]; then
-  git worktree prune
-  git worktree add -q "$tree" "$branch"
-elif [ "$(inside symbolic-ref -q HEAD)" != "refs/heads/$branch" ]; then
-  back
-fi
-inside add -A -- . ':!.escrow'
-inside diff --cached --quiet || inside commit -q -m "PLAY"
-for attempt in 1 2 3 4 5; do
-  onto="$(git rev-parse HEAD)"
-  inside checkout -q -f --detach "$onto"
-  inside merge -q --no-ff -m "Merge PLAY" "$branch" || { back; exit 1; }
-  merged="$(inside rev-parse HEAD)"
-  back
-  if git -c merge.autoStash=false -c gc.auto=0 -c maintenance.auto=false merge -q --ff-only "$merged"; then
-    git worktree remove --force "$tree"
-    git branch -q -D "$branch"
-    exit 0
-  fi
-  # Somebody else has committed meanwhile: once more, onto that.
-  [ "$(git rev-parse HEAD)" != "$onto" ] || exit 1
-done
-exit 1
-"#;
+const MERGE: &str = include_str!("merge.sh");
+
+fn script(parts: &[&str], play: &str) -> String {
+    parts.concat().replace("PLAY", play)
+}
 
 /// Whether the newest verdict of a gate's run opens it.
 fn is_open(output: &str) -> String {
