@@ -323,7 +323,8 @@ fn merged_once_after_a_crash(call: usize, when: &str, with: &str) -> bool {
     git(&desk, &["commit", "-q", "--allow-empty", "-m", "another"]);
     let resumed = desk.escrow(&["resume", "--all"]);
     let done = status(&desk);
-    assert_eq!(done["status"], "completed", "{place}: {} {}", resumed.stdout, resumed.stderr);
+    let logs = desk.escrow(&["logs", "last"]).stdout;
+    assert_eq!(done["status"], "completed", "{place}: {} {logs}", resumed.stderr);
     assert_eq!(git(&desk, &["show", "HEAD:a.txt"]), "hello\n", "{place}");
     let merges = git(&desk, &["log", "--merges", "--format=%s"]);
     assert_eq!(merges, "Merge a\n", "{place}");

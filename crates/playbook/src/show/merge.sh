@@ -28,12 +28,11 @@ if [ -d "$tree" ] && [ ! -e "$tree/.git" ]; then
   fi
 fi
 if [ -d "$tree" ]; then
-  lock="$(inside rev-parse --git-path locked)"
-  if [ -e "$lock" ]; then is_half=yes; fi
+  own="$(inside rev-parse --git-dir)"
+  rm -f "$own"/*.lock
+  if [ -e "$own/locked" ]; then is_half=yes; fi
 fi
 if [ -d "$tree" ] && [ -z "$is_half" ]; then
-  index="$(inside rev-parse --git-path index.lock)"
-  rm -f "$index"
   [ "$(inside symbolic-ref -q HEAD)" = "refs/heads/$branch" ] || back
   inside add -A -- . ':!.escrow'
   inside diff --cached --quiet || inside commit -q -m "PLAY"
