@@ -1,12 +1,10 @@
 //! The context of every use case: the state directory and its stores, the caller, and what is shown of driven runs.
 
 use std::fmt;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use escrow_engine::Run;
-use escrow_model::RunId;
 use escrow_runtime::{Cancellation, Canceller, ProviderWorld, RealWorld, cancellation};
 use escrow_store::{Fires, Journal, Queries, Records, Store};
 
@@ -189,17 +187,6 @@ impl App {
         }
         let store = self.state.write()?;
         Ok(Arc::clone(self.writer.get_or_init(|| store)))
-    }
-
-    /// A copy of the database in a file of its own, as one transaction left it, and the runs in it.
-    pub(crate) async fn back_up_database(&self, to: &Path) -> Result<Option<Vec<RunId>>, Error> {
-        let store = match self.writer.get() {
-            Some(store) => Arc::clone(store),
-            None => self.state.read()?,
-        };
-        let to = to.to_owned();
-        let copied = tokio::task::spawn_blocking(move || store.back_up(&to)).await;
-        Ok(copied.map_err(|error| Error::bug(format!("the copy was not finished: {error}")))??)
     }
 }
 

@@ -86,7 +86,7 @@ async fn copy_into(app: &App, part: &Path) -> Result<Copied, Error> {
     let state = app.state().path();
     create_directory(part).map_err(|error| unwritable(part, &error))?;
     let database = part.join(DATABASE);
-    let runs = app.back_up_database(&database).await?.ok_or_else(|| no_state(state))?;
+    let runs = app.queries()?.back_up(&database).await?.ok_or_else(|| no_state(state))?;
     let mut copied = Copied { runs: runs.len(), ..Copied::default() };
     copied.copy_files(state, part, &runs).map_err(|error| unwritable(part, &error))?;
     let synced = File::open(&database).and_then(|file| {

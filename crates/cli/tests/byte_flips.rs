@@ -13,7 +13,7 @@ use std::path::Path;
 use chance::Chance;
 use desk::{Desk, signal};
 use escrow_model::RunId;
-use escrow_store::{Mode, RunFilter, Store, StoredEntry};
+use escrow_store::{BlockingStore, Mode, RunFilter, StoredEntry};
 use rustix::process::Signal;
 
 const FLIPS_SAMPLED: u64 = 40;
@@ -45,7 +45,7 @@ struct Record {
 
 /// `None` when something was noticed.
 fn read(database: &Path) -> Option<Record> {
-    let store = Store::open(database, Mode::Read).ok()?;
+    let store = BlockingStore::open(database, Mode::Read).ok()?;
     let verified = store.verify_state().ok()??;
     if !verified.breaks.is_empty() || !store.losses().ok()?.is_empty() {
         return None;

@@ -1,7 +1,7 @@
 //! The walls of the house: who may depend on whom, and where tokio, SQL and HTTP may live.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -99,6 +99,16 @@ fn the_lower_floor_bans_clocks_files_and_hash_maps() {
     }
 }
 
+#[test]
+fn shipped_rooms_use_the_store_through_its_async_traits() {
+    for room in ["runtime", "app", "studio", "cli"] {
+        for (path, text) in sources(&root().join("crates").join(room).join("src")) {
+            let is_blocking = text.contains("BlockingStore") || text.contains(".blocking()");
+            assert!(!is_blocking, "`{}` blocks its thread on the store", path.display());
+        }
+    }
+}
+
 #[derive(Default)]
 struct Dependencies {
     normal: BTreeSet<String>,
@@ -106,6 +116,21 @@ struct Dependencies {
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Every Rust file below a folder, with its text.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry of the folder").path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            found.push((path, text));
+        }
+    }
+    found
 }
 
 /// The rooms by folder name, with what they depend on.

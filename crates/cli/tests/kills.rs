@@ -15,7 +15,7 @@ use std::time::Duration;
 use chance::Chance;
 use desk::{Desk, is_running};
 use escrow_model::{Ending, Event, RunId, RunStatus, WaitKind};
-use escrow_store::{Mode, RunFilter, Store, StoredEntry, Verification};
+use escrow_store::{BlockingStore, Mode, RunFilter, StoredEntry, Verification};
 
 /// `ESCROW_KILLS` asks for more.
 fn kills() -> u32 {
@@ -115,9 +115,9 @@ impl Victim {
         self.ends();
     }
 
-    fn store(&self) -> Option<Store> {
+    fn store(&self) -> Option<BlockingStore> {
         let path = self.desk.path().join(".escrow/escrow.db");
-        path.exists().then(|| Store::open(&path, Mode::Read).expect("the database opens"))
+        path.exists().then(|| BlockingStore::open(&path, Mode::Read).expect("the database opens"))
     }
 
     /// The journal holds, begins as it did before, and no confirmed check left another trace.

@@ -103,7 +103,7 @@ fn check(broken: Broken, text: &str, lost: &str) {
         durability: Durability::Grouped,
         parent: None,
     };
-    let Created::Done { lease, .. } = store.create_run(new).expect("it is created") else {
+    let Created::Done { lease, .. } = store.blocking().create_run(new).expect("it is created") else {
         panic!("it is new")
     };
     let journal: Arc<dyn Journal> = Arc::new(store.clone());
@@ -132,6 +132,6 @@ fn check(broken: Broken, text: &str, lost: &str) {
     });
     let error = ended.expect("the drive ends").map(|_| ()).expect_err("it is a bug");
     assert!(matches!(&error, DriveError::Lost(of) if of == lost), "{error}");
-    let entries = store.entries(&id, 0).expect("the journal");
+    let entries = store.blocking().entries(&id, 0).expect("the journal");
     assert!(Run::replay(entries.iter().map(|(_, entry)| entry)).is_ok(), "the journal is whole");
 }

@@ -177,7 +177,7 @@ impl Found {
             }
         }
         if let Backend::Sqlite(store) = &backend
-            && let Err(report) = rebuild_changes_nothing(store)
+            && let Err(report) = rebuild_changes_nothing(store.blocking())
         {
             self.failure = Some(Failure { number: from, report });
         }

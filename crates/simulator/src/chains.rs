@@ -210,7 +210,7 @@ impl ChainWorld {
         }
         self.finish().await?;
         let known = Known {
-            store: &self.store,
+            store: self.store.blocking(),
             chains: &self.chains,
             deliveries: &self.accepted,
             begun: &self.begun,
@@ -223,11 +223,11 @@ impl ChainWorld {
     fn count(&mut self) -> Result<(), String> {
         self.played.nested = (self.ledger.runs().len() - self.begun.len()) as u64;
         for id in self.begun.keys() {
-            let row = self.store.chain_run(id).map_err(told)?;
+            let row = self.store.blocking().chain_run(id).map_err(told)?;
             let ending = row.map_or_else(|| "lost".to_owned(), |row| row.status.as_str().to_owned());
             *self.played.endings.entry(ending).or_default() += 1;
         }
-        let fires = self.store.fires(&FireFilter::default()).map_err(told)?;
+        let fires = self.store.blocking().fires(&FireFilter::default()).map_err(told)?;
         let of = |status| fires.iter().filter(|fire| fire.status == status).count() as u64;
         self.played.fires = fires.len() as u64;
         self.played.skipped = of(FireStatus::Skipped);
@@ -270,7 +270,7 @@ impl ChainWorld {
 
     /// Whether so many fires wait that another one would only wait, too.
     fn is_behind(&self) -> Result<bool, String> {
-        Ok(self.store.undecided_fires().map_err(told)?.len() > UNDECIDED_MAX)
+        Ok(self.store.blocking().undecided_fires().map_err(told)?.len() > UNDECIDED_MAX)
     }
 
     fn define(&mut self, place: usize) -> Result<(), String> {
@@ -286,7 +286,7 @@ impl ChainWorld {
             by: None,
             at: self.clock.now_ms(),
         };
-        let row = self.store.define_chain(&wanted).map_err(told)?.row().clone();
+        let row = self.store.blocking().define_chain(&wanted).map_err(told)?.row().clone();
         let PlanKind::Chain(ChainRules { trigger: Some(trigger), .. }) = &plan.kind else {
             return Err(format!("`{}` has no trigger", chain.name));
         };
@@ -337,7 +337,7 @@ impl ChainWorld {
             Map::from_iter([("base".to_owned(), json!("main")), ("n".to_owned(), json!(self.rng.below(8)))]);
         let key = format!("delivery:{}", delivery.id);
         let event = TriggerEvent { name: "pr.opened".into(), fields, key, at: self.clock.now_ms() };
-        let listeners = self.store.listeners(&event.name).map_err(told)?;
+        let listeners = self.store.blocking().listeners(&event.name).map_err(told)?;
         let occurrences = offer(&event, &Origin::default(), &listeners);
         let recording = Recording { deliveries: vec![delivery.clone()], occurrences, ..Recording::default() };
         match (block_on(self.store.record(&recording)).map_err(told)?, repeated) {
@@ -361,7 +361,7 @@ impl ChainWorld {
     /// Two daemons may look at once: what the second one finds recorded is not recorded again.
     fn look_at_the_clock(&mut self) -> Result<(), String> {
         let now = self.clock.now_ms();
-        for armed in self.store.due_schedules(now).map_err(told)? {
+        for armed in self.store.blocking().due_schedules(now).map_err(told)? {
             let Some(found) = recording(&armed, now) else { continue };
             for _ in 0..self.looks() {
                 block_on(self.store.record(&found)).map_err(told)?;
@@ -401,7 +401,7 @@ impl ChainWorld {
 
     /// Decides a fire that any daemon has recorded.
     fn decide(&mut self, at: usize, choice: Choice) -> Result<(), String> {
-        let undecided = self.store.undecided_fires().map_err(told)?;
+        let undecided = self.store.blocking().undecided_fires().map_err(told)?;
         if undecided.is_empty() {
             return Ok(());
         }
@@ -439,7 +439,7 @@ impl ChainWorld {
                         inside: None,
                         patient: false,
                     };
-                    self.store.send(run, &message, "replaced").map_err(told)?;
+                    self.store.blocking().send(run, &message, "replaced").map_err(told)?;
                 }
             }
             FireDecision::Settled(fire) => {
@@ -563,7 +563,7 @@ impl ChainWorld {
     }
 
     fn replayed(&self, run: &RunId) -> Result<Run, String> {
-        let entries = self.store.entries(run, 0).map_err(told)?;
+        let entries = self.store.blocking().entries(run, 0).map_err(told)?;
         Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())
     }
 
@@ -636,7 +636,7 @@ impl ChainWorld {
 
     /// A person answers something that waits, perhaps twice, or sends a message of their own.
     fn person(&mut self) -> Result<(), String> {
-        let waits = self.store.open_waits().map_err(told)?;
+        let waits = self.store.blocking().open_waits().map_err(told)?;
         let waits: Vec<_> = waits.into_iter().filter(|wait| wait.kind != WaitKind::Nested).collect();
         if waits.is_empty() || self.rng.chance(20) {
             return Ok(());
@@ -664,17 +664,17 @@ impl ChainWorld {
         self.played.decisions += 1;
         self.ledger.log(format!("{by} writes to {}: {message:?}", row.run));
         if wait_of(&message).is_none() {
-            return self.store.send(&row.run, &message, &by).map(drop).map_err(told);
+            return self.store.blocking().send(&row.run, &message, &by).map(drop).map_err(told);
         }
         let now = self.clock.now_ms();
-        let first = self.store.decide_at(&row.run, &message, &by, now).map_err(told)?;
+        let first = self.store.blocking().decide_at(&row.run, &message, &by, now).map_err(told)?;
         if let Message::Approve { id, .. } = &message
             && self.rng.chance(20)
         {
             let by = self.name();
             let id = id.clone();
             let contrary = Message::Deny { id, by: Some(by.clone()), claim: None, note: None };
-            let second = self.store.decide_at(&row.run, &contrary, &by, now).map_err(told)?;
+            let second = self.store.blocking().decide_at(&row.run, &contrary, &by, now).map_err(told)?;
             if matches!((first, second), (Decided::Accepted(_), Decided::Accepted(_))) {
                 return Err(format!("two words about {} are accepted", row.id));
             }
@@ -704,7 +704,7 @@ impl ChainWorld {
         let mut text = String::new();
         for run in self.ledger.runs().iter().filter(|run| self.ledger.run(run).ended.is_none()) {
             let _ = writeln!(text, "{run} inside {:?}", self.ledger.run(run).parent);
-            for (seq, entry) in self.store.entries(run, 0).unwrap_or_default() {
+            for (seq, entry) in self.store.blocking().entries(run, 0).unwrap_or_default() {
                 let line = match &entry.event {
                     Event::RunStarted { plan, .. } => format!("started {}", plan.name),
                     event => format!("{event:?}"),
@@ -727,13 +727,13 @@ impl ChainWorld {
             }
         }
         for _ in 0..ROUNDS_MAX {
-            let feed = self.store.fires(&FireFilter::default()).map_err(told)?.len();
+            let feed = self.store.blocking().fires(&FireFilter::default()).map_err(told)?.len();
             for _ in 0..5 {
                 self.look_at_the_feed()?;
             }
-            let is_read = self.store.fires(&FireFilter::default()).map_err(told)?.len() == feed;
+            let is_read = self.store.blocking().fires(&FireFilter::default()).map_err(told)?.len() == feed;
             let is_idle = self.daemons.iter().all(|daemon| daemon.lives().is_empty());
-            if self.store.undecided_fires().map_err(told)?.is_empty()
+            if self.store.blocking().undecided_fires().map_err(told)?.is_empty()
                 && self.open.is_empty()
                 && is_read
                 && is_idle
@@ -759,7 +759,7 @@ impl ChainWorld {
         Err(format!(
             "{} runs are open for ever, and {} fires undecided",
             self.open.len(),
-            self.store.undecided_fires().map_err(told)?.len()
+            self.store.blocking().undecided_fires().map_err(told)?.len()
         ))
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use escrow_engine::Run;
 use escrow_engine::play::VirtualDrive;
 use escrow_model::{Entry, Facts, InvocationId, Millis, Plan, RunId, RunOptions};
-use escrow_store::{Created, Durability, Holder, Mode, NewRun, Store};
+use escrow_store::{BlockingStore, Created, Durability, Holder, Mode, NewRun};
 use escrow_testkit::{Script, plan};
 
 use crate::world::holder;
@@ -54,7 +54,7 @@ const WRITERS: u64 = 16;
 ///
 /// If the store refuses a run that the engine played, which a test wants to know.
 pub fn write_history(database: &Path, history: History) -> Written {
-    let store = Store::open(database, Mode::Write).expect("a database can be made");
+    let store = BlockingStore::open(database, Mode::Write).expect("a database can be made");
     let playbooks: Vec<Kinds> = (0..PLAYBOOKS).map(|number| Kinds::new(number, history.checks)).collect();
     let (next, entries) = (AtomicU64::new(0), AtomicU64::new(0));
     let life = holder(1);
@@ -86,7 +86,7 @@ pub fn write_history(database: &Path, history: History) -> Written {
     written
 }
 
-fn keep(store: &Store, life: &Holder, run: &RunId, journal: &[Entry]) {
+fn keep(store: &BlockingStore, life: &Holder, run: &RunId, journal: &[Entry]) {
     let new = NewRun { run, holder: life, entries: journal, durability: Durability::Grouped, parent: None };
     match store.create_run(new).expect("the store takes a run") {
         Created::Done { lease, .. } => store.release(&lease).expect("a lease is given back"),

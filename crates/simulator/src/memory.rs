@@ -32,15 +32,15 @@ pub trait StoreBackend: Journal {
 
 impl StoreBackend for Store {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
-        Store::journal(self, run)
+        self.blocking().journal(run)
     }
 
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
-        Store::verify(self, run)
+        self.blocking().verify(run)
     }
 
     fn decide(&self, run: &RunId, message: &Message, from: &str, now: Millis) -> Result<Decided, StoreError> {
-        self.decide_at(run, message, from, now)
+        self.blocking().decide_at(run, message, from, now)
     }
 }
 

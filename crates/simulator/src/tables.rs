@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use escrow_store::{ChainRunFilter, RunFilter, Store, StoreError};
+use escrow_store::{BlockingStore, ChainRunFilter, RunFilter, StoreError};
 
 /// Compares every row of every run with what a rebuild makes of it.
-pub(crate) fn rebuild_changes_nothing(store: &Store) -> Result<(), String> {
+pub(crate) fn rebuild_changes_nothing(store: &BlockingStore) -> Result<(), String> {
     let before = rows(store).map_err(|error| error.to_string())?;
     store.rebuild().map_err(|error| error.to_string())?;
     let after = rows(store).map_err(|error| error.to_string())?;
@@ -16,7 +16,7 @@ pub(crate) fn rebuild_changes_nothing(store: &Store) -> Result<(), String> {
     Err(format!("a rebuild changes the tables: {differs:?}"))
 }
 
-fn rows(store: &Store) -> Result<String, StoreError> {
+fn rows(store: &BlockingStore) -> Result<String, StoreError> {
     let mut text = String::new();
     for row in store.runs(&RunFilter::default())? {
         let run = &row.id;

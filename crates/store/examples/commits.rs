@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use escrow_model::{Entry, Event, Facts, Plan, RunId, RunOptions};
 use escrow_store::{
-    Commit, Committed, Created, Durability, Holder, Lease, Mode, NewRun, RunFilter, Store, Watch,
+    BlockingStore, Commit, Committed, Created, Durability, Holder, Lease, Mode, NewRun, RunFilter, Watch,
 };
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn main() -> Outcome {
 
 fn measure(path: &Path) -> Outcome {
     let start = Instant::now();
-    let store = Store::open(path, Mode::Write)?;
+    let store = BlockingStore::open(path, Mode::Write)?;
     report("make the database", 1, start.elapsed())?;
     let start = Instant::now();
     let mut tenant = Tenant::start(&store, 0)?;
@@ -77,7 +77,7 @@ fn measure(path: &Path) -> Outcome {
     drop(store);
     report("close", 1, start.elapsed())?;
     let start = Instant::now();
-    let store = Store::open(path, Mode::Write)?;
+    let store = BlockingStore::open(path, Mode::Write)?;
     report("open for writing", 1, start.elapsed())?;
     let start = Instant::now();
     Tenant::start(&store, unique())?;
@@ -86,7 +86,7 @@ fn measure(path: &Path) -> Outcome {
     drop(store);
     report("close", 1, start.elapsed())?;
     let start = Instant::now();
-    Store::open(path, Mode::Read)?.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })?;
+    BlockingStore::open(path, Mode::Read)?.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })?;
     report("open for reading, list 20 runs, close", 1, start.elapsed())
 }
 
@@ -104,13 +104,13 @@ fn unique() -> u64 {
 }
 
 struct Tenant<'a> {
-    store: &'a Store,
+    store: &'a BlockingStore,
     lease: Lease,
     seq: u64,
 }
 
 impl Tenant<'_> {
-    fn start(store: &Store, number: u64) -> Outcome<Tenant<'_>> {
+    fn start(store: &BlockingStore, number: u64) -> Outcome<Tenant<'_>> {
         let run = RunId::new(1_000, number);
         let plan: Plan = escrow_store::read_plan(
             json!({"name": "measure", "safety": "standard", "artifacts": {"expected": []}, "checks": []}),

@@ -15,25 +15,33 @@
 //!
 //! ```
 //! # use escrow_model::{Entry, Event, RunId};
-//! # use escrow_store::{Commit, Committed, Created, Durability, Holder, Mode, NewRun, Store};
+//! # use escrow_store::{Commit, Committed, Created, Durability, Holder, Journal, Mode, NewRun, Store};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("escrow.db");
 //! # let run = RunId::new(1_700_000_000_000, 42);
 //! # let holder = Holder { pid: 1, host: "here".into(), machine_id: "m".into(), boot_id: "b".into(), pid_namespace: "p".into(), process_started: 1 };
 //! # let entry = |event| Entry { at: 1_700_000_000_000, event };
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! # let done: Result<(), Box<dyn std::error::Error>> = runtime.block_on(async {
 //! let store = Store::open(&path, Mode::Write)?;
 //! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped, parent: None };
-//! let Created::Done { lease, seq } = store.create_run(new)? else { panic!("an id is used once") };
+//! let Created::Done { lease, seq } = store.create_run(new).await? else { panic!("an id is used once") };
 //! let committed = store.commit(Commit {
 //!     lease: &lease,
 //!     expected_seq: seq,
 //!     entries: &[entry(Event::DeadlinePassed {})],
 //!     delivered: &[],
 //!     durability: Durability::Full,
-//! })?;
+//! }).await?;
 //! assert_eq!(committed, Committed::Done { seq: 1 });
+//! # Ok(())
+//! # });
+//! # done?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`Store`] is opened and then used through the async traits. [`BlockingStore`] has the same operations on the calling
+//! thread, for tests, benchmarks and the simulator.
 //!
 //! Deliberately absent: redaction (entries arrive redacted) and any decision about a run. The traits name no SQLite
 //! type, so that another database can implement them.
@@ -73,7 +81,7 @@ pub use fires::Fires;
 pub use journal::{Journal, StoreFuture};
 pub use queries::{LivenessJudge, Queries};
 pub use records::{Dismissing, Records};
-pub use sqlite::{Mode, Options, ReceiptLedger, Store};
+pub use sqlite::{BlockingStore, Mode, Options, ReceiptLedger, Store};
 
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use conflict::{Contested, RunConflict};

@@ -1,6 +1,7 @@
 //! The read side of a store: lists, lookups and the feed. Nothing here writes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use escrow_model::{Entry, RunId};
 use serde_json::{Map, Value};
@@ -177,4 +178,8 @@ pub trait Queries: Send + Sync {
 
     /// Changes whenever any process commits. Only comparable with other values from the same store.
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>>;
+
+    /// Copies the database to a file that does not exist yet, as one transaction left it, and names the runs in it.
+    /// `None` when there is no database, or an empty one.
+    fn back_up<'a>(&'a self, to: &'a Path) -> StoreFuture<'a, Result<Option<Vec<RunId>>, StoreError>>;
 }

@@ -5,12 +5,12 @@
 //!   reads  ──▶ readers: a pool of connections that cannot write
 //! ```
 //!
-//! The synchronous methods of [`Store`] block their thread. [`asynchronous`] implements [`crate::Journal`],
-//! [`crate::Queries`] and [`crate::Records`] on top of them without blocking an executor.
+//! [`BlockingStore`] has the operations, each on the calling thread. [`Store`] is what other crates use: it implements
+//! [`crate::Journal`], [`crate::Queries`], [`crate::Records`] and [`crate::Fires`] without blocking an executor.
 
-mod asynchronous;
 mod attention;
 mod backup;
+mod blocking;
 mod chains;
 mod checkpointer;
 mod clock;
@@ -46,5 +46,6 @@ mod tables;
 mod verify;
 mod writer;
 
+pub use blocking::{BlockingStore, Mode, Options};
 pub use ledger::ReceiptLedger;
-pub use store::{Mode, Options, Store};
+pub use store::Store;

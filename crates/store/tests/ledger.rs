@@ -9,7 +9,7 @@ use escrow_protocol::receipt::{
     ChainBreak, ChainState, Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Retention, contract,
     gap_events,
 };
-use escrow_store::{Mode, ReceiptLedger, Store, StoreErrorKind};
+use escrow_store::{BlockingStore, Mode, ReceiptLedger, StoreErrorKind};
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
@@ -254,8 +254,8 @@ fn a_damaged_receipt_is_named() {
 #[test]
 fn the_database_of_the_runs_may_be_the_ledger_too() {
     let desk = Desk::new();
-    drop(Store::open(&desk.path(), Mode::Write).unwrap());
+    drop(BlockingStore::open(&desk.path(), Mode::Write).unwrap());
     desk.ledger().record(receipt("a", "r", None, 1)).unwrap();
-    Store::open(&desk.path(), Mode::Write).unwrap().rebuild().unwrap();
+    BlockingStore::open(&desk.path(), Mode::Write).unwrap().rebuild().unwrap();
     assert_eq!(desk.ledger().query(&ReceiptQuery::default()).unwrap().len(), 1, "rebuilding spares receipts");
 }

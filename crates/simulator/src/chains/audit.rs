@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use escrow_engine::Run;
 use escrow_model::{ChainId, Entry, Event, FireStatus, Message, ProviderName, RunId, RunStatus, WaitKind};
-use escrow_store::{ChainRunFilter, FireFilter, FireRow, Store};
+use escrow_store::{BlockingStore, ChainRunFilter, FireFilter, FireRow};
 use escrow_testkit::Invariants;
 
 use super::definitions::{Chain, Definition, Listens};
@@ -16,7 +16,7 @@ use crate::tables::rebuild_changes_nothing;
 
 /// What the world knows of itself.
 pub(super) struct Known<'a> {
-    pub(super) store: &'a Store,
+    pub(super) store: &'a BlockingStore,
     pub(super) chains: &'a [Chain],
     /// Keys of accepted deliveries.
     pub(super) deliveries: &'a BTreeSet<String>,
@@ -43,7 +43,7 @@ pub(super) fn audit(known: &Known<'_>) -> Result<(), String> {
     rebuild_changes_nothing(known.store)
 }
 
-fn journal(store: &Store, run: &RunId) -> Result<Vec<Entry>, String> {
+fn journal(store: &BlockingStore, run: &RunId) -> Result<Vec<Entry>, String> {
     let stored = store.journal(run).map_err(|error| error.to_string())?;
     stored.iter().map(decode).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }

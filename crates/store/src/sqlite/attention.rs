@@ -15,8 +15,8 @@ use crate::attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, S
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::lease::{Holder, Liveness};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
 
 /// What cannot be derived; a step of the schema.
@@ -53,7 +53,7 @@ struct Occurrence {
     wait: Option<AttentionWait>,
 }
 
-impl Store {
+impl BlockingStore {
     /// Everything that needs a person, newest first; what was dismissed is among it, and says so. `judge` tells
     /// whether the process that drives a run still lives.
     pub fn attention(&self, judge: impl Fn(&Holder) -> Liveness) -> Result<Vec<AttentionItem>, StoreError> {

@@ -8,11 +8,11 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::connect;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 
-impl Store {
+impl BlockingStore {
     /// Copies the database to a file that does not exist yet, and names the runs in it. The copy is one file: no log
     /// lies beside it. `None` when there is no database, or an empty one.
     pub fn back_up(&self, to: &Path) -> Result<Option<Vec<RunId>>, StoreError> {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::chain_definition::{ChainDefined, ChainRow, DefineChain};
 use crate::commit::Durability;
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::tables::{from_json, json, word};
 
 /// What cannot be derived; a step of the schema.
@@ -33,7 +33,7 @@ pub(crate) const PAUSED: &str = "ALTER TABLE chains ADD COLUMN paused INTEGER NO
 const COLUMNS: &str = "id, name, definition, status, created_at, updated_at, text, sha256, version, file, directory, \
     defined_by";
 
-impl Store {
+impl BlockingStore {
     /// Activates a definition. A chain that was paused or disabled stays so.
     pub fn define_chain(&self, wanted: &DefineChain) -> Result<ChainDefined, StoreError> {
         let wanted = wanted.clone();

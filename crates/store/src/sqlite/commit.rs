@@ -6,16 +6,16 @@ use rusqlite::Connection;
 use crate::chain::Hash;
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::conflicts;
 use crate::sqlite::decisions;
 use crate::sqlite::entries::{self, Draft, Head};
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::inbox;
 use crate::sqlite::lease;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::effects;
 
-impl Store {
+impl BlockingStore {
     /// Makes a run, its first entries and its lease in one transaction.
     pub fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         self.write(new.durability, self.creating(new)?)

@@ -11,9 +11,9 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::conflict::{Contested, RunConflict};
 use crate::error::StoreError;
 use crate::run::RunRow;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::entries::{Draft, first};
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{runs, waits};
 
 /// What a run needs for itself while it is open. A run shares its group with those around it and those inside it, and
@@ -214,7 +214,7 @@ fn row(connection: &Connection, run: &str) -> rusqlite::Result<Option<RunRow>> {
         .optional()
 }
 
-impl Store {
+impl BlockingStore {
     /// The open run that keeps this one, which has ended, from being opened again with this concurrency group.
     pub fn conflict(&self, run: &RunId, group: Option<&str>) -> Result<Option<Box<RunConflict>>, StoreError> {
         self.read(|connection| {

@@ -8,18 +8,18 @@ use crate::decision::{Decided, DecidedWait, NotAccepted, judge_assumption, judge
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::MessageId;
 use crate::persisted;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::waits;
 use crate::sqlite::{clock, entries, inbox};
 
-impl Store {
+impl BlockingStore {
     /// Puts a decision into a run's inbox if it is the first word, and returns when it is on the disk.
     pub fn decide(&self, run: &RunId, message: &Message, from: &str) -> Result<Decided, StoreError> {
         self.decide_at(run, message, from, clock::now())
     }
 
-    /// As [`Store::decide`], by another clock.
+    /// As [`BlockingStore::decide`], by another clock.
     pub fn decide_at(
         &self,
         run: &RunId,

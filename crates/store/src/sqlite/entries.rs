@@ -8,12 +8,12 @@ use crate::entry::{StoredEntry, decode};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::Lease;
 use crate::persisted;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::roster;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{self, Applied};
 
-impl Store {
+impl BlockingStore {
     /// The whole journal of a run, byte for byte; empty when there is no such run.
     pub fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
         self.read(|connection| stored(connection, run, 1))

@@ -4,9 +4,9 @@ use escrow_model::RunId;
 
 use crate::entry::FeedEntry;
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 
-impl Store {
+impl BlockingStore {
     /// Up to `limit` entries that follow position `after`; 0 begins at the start.
     ///
     /// SQLite has one writer at a time, so positions follow the order of commits and none appears late. A database with

@@ -8,27 +8,18 @@
 //! **Invariant:** a chain and a key have one fire, whatever many processes record at once, and two accepted fires of a
 //! chain never overlap.
 
-mod armed;
-mod decide;
+pub(super) mod armed;
+pub(super) mod decide;
 mod ended;
-mod record;
+pub(super) mod record;
 
-use escrow_model::{ChainId, Millis, RunId};
+use escrow_model::{ChainId, RunId};
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use crate::chain_definition::ChainRow;
-use crate::commit::Durability;
 use crate::error::StoreError;
-use crate::fire::{
-    ArmChain, ArmedTrigger, EndedRun, FireDecision, FireFilter, FireRow, FireRules, NewFire, Recorded,
-    Recording,
-};
-use crate::fires::Fires;
-use crate::journal::StoreFuture;
-use crate::notification::{DeliveryResult, DueNotification, Notification};
-use crate::sqlite::outbox;
-use crate::sqlite::store::Store;
+use crate::fire::{FireFilter, FireRow};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::tables::{from_json, optional_word, word};
 
 /// What cannot be derived; a step of the schema.
@@ -138,7 +129,7 @@ fn one(id: u64, connection: &Connection) -> rusqlite::Result<FireRow> {
     connection.prepare_cached(&format!("SELECT {COLUMNS} FROM fires WHERE id = ?1"))?.query_row([id], read)
 }
 
-impl Store {
+impl BlockingStore {
     /// The fires that pass the filter, newest first.
     pub fn fires(&self, filter: &FireFilter) -> Result<Vec<FireRow>, StoreError> {
         let mut values = Vec::new();
@@ -182,112 +173,5 @@ impl Store {
     /// How far a source was read.
     pub fn cursor(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.read(|connection| Ok(record::cursor(name, connection)?))
-    }
-}
-
-impl Fires for Store {
-    fn unarmed_chains(&self) -> StoreFuture<'_, Result<Vec<ChainRow>, StoreError>> {
-        Box::pin(async move { Store::unarmed_chains(self) })
-    }
-
-    fn arm<'a>(&'a self, chain: &'a ArmChain) -> StoreFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, armed::arming(chain.clone())).await })
-    }
-
-    fn due_schedules(&self, now: Millis) -> StoreFuture<'_, Result<Vec<ArmedTrigger>, StoreError>> {
-        Box::pin(async move { Store::due_schedules(self, now) })
-    }
-
-    fn next_due(&self) -> StoreFuture<'_, Result<Option<Millis>, StoreError>> {
-        Box::pin(async move { Store::next_due(self) })
-    }
-
-    fn listeners<'a>(&'a self, event: &'a str) -> StoreFuture<'a, Result<Vec<ArmedTrigger>, StoreError>> {
-        Box::pin(async move { Store::listeners(self, event) })
-    }
-
-    fn record<'a>(&'a self, recording: &'a Recording) -> StoreFuture<'a, Result<Recorded, StoreError>> {
-        Box::pin(
-            async move { self.write_async(Durability::Full, record::recording(recording.clone())).await },
-        )
-    }
-
-    fn record_fire<'a>(&'a self, fire: &'a NewFire) -> StoreFuture<'a, Result<FireRow, StoreError>> {
-        Box::pin(
-            async move { self.write_async(Durability::Full, record::recording_fire(fire.clone())).await },
-        )
-    }
-
-    fn undecided(&self) -> StoreFuture<'_, Result<Vec<FireRow>, StoreError>> {
-        Box::pin(async move { self.undecided_fires() })
-    }
-
-    fn decide_fire(&self, fire: u64, rules: FireRules) -> StoreFuture<'_, Result<FireDecision, StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, decide::deciding(fire, rules)).await })
-    }
-
-    fn fire_begun(&self, fire: u64, at: Millis) -> StoreFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.write_async(Durability::Full, decide::begun(fire, at)).await })
-    }
-
-    fn fire_failed<'a>(
-        &'a self,
-        fire: u64,
-        why: &'a str,
-        at: Millis,
-    ) -> StoreFuture<'a, Result<(), StoreError>> {
-        Box::pin(
-            async move { self.write_async(Durability::Full, decide::failed(fire, why.to_owned(), at)).await },
-        )
-    }
-
-    fn fires<'a>(&'a self, filter: &'a FireFilter) -> StoreFuture<'a, Result<Vec<FireRow>, StoreError>> {
-        Box::pin(async move { Store::fires(self, filter) })
-    }
-
-    fn fire_of_run<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<FireRow>, StoreError>> {
-        Box::pin(async move { Store::fire_of_run(self, run) })
-    }
-
-    fn cursor<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<Option<String>, StoreError>> {
-        Box::pin(async move { Store::cursor(self, name) })
-    }
-
-    fn is_known_subject<'a>(&'a self, subject: &'a str) -> StoreFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.read(|connection| Ok(record::is_known_subject(subject, connection)?)) })
-    }
-
-    fn ended_runs(&self, after: u64) -> StoreFuture<'_, Result<(Vec<EndedRun>, u64), StoreError>> {
-        Box::pin(async move { Store::ended_runs(self, after) })
-    }
-
-    fn notify<'a>(&'a self, notifications: &'a [Notification]) -> StoreFuture<'a, Result<u64, StoreError>> {
-        Box::pin(
-            async move { self.write_async(Durability::Full, outbox::keeping(notifications.to_vec())).await },
-        )
-    }
-
-    fn claim_notifications(
-        &self,
-        now: Millis,
-        lease_ms: u64,
-    ) -> StoreFuture<'_, Result<Vec<DueNotification>, StoreError>> {
-        Box::pin(async move {
-            if !outbox::has_due(self, now)? {
-                return Ok(Vec::new());
-            }
-            self.write_async(Durability::Full, outbox::claiming(now, lease_ms)).await
-        })
-    }
-
-    fn notified<'a>(
-        &'a self,
-        id: u64,
-        result: &'a DeliveryResult,
-        at: Millis,
-    ) -> StoreFuture<'a, Result<(), StoreError>> {
-        Box::pin(
-            async move { self.write_async(Durability::Full, outbox::settling(id, result.clone(), at)).await },
-        )
     }
 }

@@ -8,13 +8,13 @@ use crate::entry::{StoredEntry, decode};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::import::Imported;
 use crate::invocation_record::InvocationRecord;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::entries::{self, Draft};
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::invocations::{self, Hear};
-use crate::sqlite::store::Store;
 
-impl Store {
-    /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. The run has no
+impl BlockingStore {
+    /// Adds a whole run, as [`BlockingStore::journal`] gave it, and what people said of its invocation. The run has no
     /// holder afterwards.
     pub fn import(
         &self,

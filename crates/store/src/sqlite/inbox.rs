@@ -7,12 +7,12 @@ use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::{MessageId, Sent};
 use crate::persisted;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::clock;
 use crate::sqlite::entries::{self, Head};
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 
-impl Store {
+impl BlockingStore {
     /// Puts a message into a run's inbox, and returns when it is on the disk.
     pub fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
         self.write(Durability::Full, sending(run, message, from)?)
@@ -40,7 +40,7 @@ impl Store {
     }
 }
 
-pub(super) fn sending(
+pub(crate) fn sending(
     run: &RunId,
     message: &Message,
     from: &str,

@@ -12,9 +12,9 @@ use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::invocation::{EndInvocation, InvocationEnd, InvocationRow, StartedInvocation};
 use crate::invocation_record::{Ended, Said, SaidReason};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::recorded_rows::{self, RecordedTable};
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::invocations;
 use crate::sqlite::tables::{from_json, json};
 
@@ -31,7 +31,7 @@ CREATE TABLE invocations_said (
 CREATE INDEX invocations_said_by_invocation ON invocations_said (invocation);
 ";
 
-impl Store {
+impl BlockingStore {
     /// Begins an invocation. Its id must be new.
     pub fn start_invocation(&self, id: &InvocationId, started: &StartedInvocation) -> Result<(), StoreError> {
         let (id, said) = (id.clone(), Said::Started(started.clone()));

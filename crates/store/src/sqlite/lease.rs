@@ -11,11 +11,11 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::{clock, entries};
 
-impl Store {
+impl BlockingStore {
     /// Takes a run that has no holder, or whose holder is gone as far as `judge` can tell.
     pub fn acquire(
         &self,

@@ -24,10 +24,10 @@ use escrow_protocol::receipt::{
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::blocking::{Mode, Options};
 use crate::sqlite::connect;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::{FileIdentity, WrittenFiles};
-use crate::sqlite::store::{Mode, Options};
 
 /// Not derived from any journal, so these are migrated and never rebuilt.
 pub(crate) const TABLES: &str = "

@@ -7,14 +7,14 @@ use serde_json::Map;
 
 use crate::error::StoreError;
 use crate::run::{LookupError, RunFilter, RunKinds, RunRow};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, runs};
 
 /// How many candidates an ambiguous name shows.
 const CANDIDATES_MAX: usize = 8;
 
-impl Store {
+impl BlockingStore {
     /// The runs that pass the filter, newest first.
     pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
         let mut conditions = String::from("1");

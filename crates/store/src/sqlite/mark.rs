@@ -23,8 +23,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::loss::{JournalEnd, Loss};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::clock;
-use crate::sqlite::store::Store;
 
 /// Losses that a process has noticed; a step of the schema.
 pub(crate) const TABLES: &str = "
@@ -154,7 +154,7 @@ fn read(path: &Path) -> Option<JournalEnd> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-impl Store {
+impl BlockingStore {
     /// Entries that are known to be missing, oldest loss first.
     pub fn losses(&self) -> Result<Vec<Loss>, StoreError> {
         let database = self.path().to_owned();

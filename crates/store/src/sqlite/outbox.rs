@@ -8,8 +8,8 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::notification::{DeliveryResult, DueNotification, Notification};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
 
 /// What cannot be derived; a step of the schema.
@@ -31,7 +31,7 @@ CREATE INDEX outbox_due ON outbox (next_at) WHERE next_at IS NOT NULL;
 /// How many are claimed at once.
 const CLAIM_MAX: u64 = 20;
 
-pub(super) fn keeping(
+pub(crate) fn keeping(
     notifications: Vec<Notification>,
 ) -> impl FnMut(&Connection) -> Result<u64, SqliteError> + Send {
     move |connection| {
@@ -48,14 +48,14 @@ pub(super) fn keeping(
     }
 }
 
-pub(super) fn has_due(store: &Store, now: Millis) -> Result<bool, StoreError> {
+pub(crate) fn has_due(store: &BlockingStore, now: Millis) -> Result<bool, StoreError> {
     store.read(|connection| {
         let sql = "SELECT EXISTS (SELECT 1 FROM outbox WHERE next_at IS NOT NULL AND next_at <= ?1)";
         Ok(connection.prepare_cached(sql)?.query_row([now], |row| row.get(0))?)
     })
 }
 
-pub(super) fn claiming(
+pub(crate) fn claiming(
     now: Millis,
     lease_ms: u64,
 ) -> impl FnMut(&Connection) -> Result<Vec<DueNotification>, SqliteError> + Send {
@@ -87,7 +87,7 @@ pub(super) fn claiming(
     }
 }
 
-pub(super) fn settling(
+pub(crate) fn settling(
     id: u64,
     result: DeliveryResult,
     at: Millis,

@@ -7,9 +7,9 @@ use rusqlite::{Connection, Row};
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::outcome::AddedOutcome;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::recorded_rows::{self, RecordedTable};
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{artifacts, from_json, json};
 
 /// What cannot be derived; a step of the schema.
@@ -22,7 +22,7 @@ CREATE TABLE added_outcomes (
 CREATE INDEX added_outcomes_by_run ON added_outcomes (run) WHERE run IS NOT NULL;
 ";
 
-impl Store {
+impl BlockingStore {
     /// Keeps an outcome that no run's journal tells of. Its id must be new.
     pub fn add_outcome(&self, added: &AddedOutcome) -> Result<(), StoreError> {
         self.add_outcomes(std::slice::from_ref(added), Durability::Grouped).map(drop)

@@ -5,10 +5,10 @@ use rusqlite::Connection;
 
 use crate::commit::Durability;
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::{attention, invocations, outcomes, roster, tables};
 
-impl Store {
+impl BlockingStore {
     /// Removes these runs: their journals, their messages, the outcomes that were added to them and all that was derived
     /// from them. The roster keeps how they ended. Says how many there were. A process that still holds one of them fails at its next commit.
     ///
@@ -46,7 +46,7 @@ impl Store {
     }
 }
 
-impl Store {
+impl BlockingStore {
     /// The runs that were removed, and not imported again since.
     pub fn removed_runs(&self) -> Result<Vec<RunId>, StoreError> {
         self.read(|connection| Ok(roster::removed(connection)?))

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use escrow_model::RunId;
 
 use crate::error::StoreError;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::connect;
-use crate::sqlite::store::Store;
 
-impl Store {
+impl BlockingStore {
     /// The bytes of every run's entries.
     pub(crate) fn sizes(&self) -> Result<BTreeMap<RunId, u64>, StoreError> {
         self.read(|connection| {

@@ -1,191 +1,68 @@
-//! The handle of a database file: one writer that starts with the first write, and a pool of readers.
+//! The store on SQLite as other crates see it: open a database file, then speak to it through the async traits.
+//!
+//! ```text
+//!   Journal, Queries, Records, Fires ──▶ Store ──▶ BlockingStore ──▶ writer, readers
+//! ```
+//!
+//! Commits go to the writer, which does them at once when it can. Lookups run at the first poll. Scans, and writes that
+//! people ask for now and then, run on tokio's threads for blocking work.
+//!
+//! **Invariant:** no future here blocks the thread that polls it for longer than an indexed lookup.
 
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+mod fires;
+mod journal;
+mod queries;
+mod records;
 
-use rusqlite::Connection;
-use tokio::sync::oneshot;
+use std::path::Path;
 
-use crate::commit::Durability;
+use escrow_model::{Entry, RunId};
+
 use crate::error::{StoreError, StoreErrorKind};
-use crate::sqlite::close::{Mark, tidy};
-use crate::sqlite::error::SqliteError;
-use crate::sqlite::identity::FileIdentity;
-use crate::sqlite::readers::Readers;
-use crate::sqlite::writer::{Caller, Writer};
-use crate::sqlite::{connect, mark, tables};
+use crate::sqlite::blocking::{BlockingStore, Mode, Options};
+use crate::sqlite::entries;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Makes the database when it does not exist. Its directory must exist.
-    Write,
-    /// Makes nothing. A database that does not exist has no runs.
-    Read,
-}
-
-/// Settings that rarely differ from the default.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How long to wait for another process that writes.
-    pub busy_timeout: Duration,
-    /// How long a lease stands without being renewed, when its holder cannot be judged.
-    pub lease_ttl: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { busy_timeout: Duration::from_secs(10), lease_ttl: Duration::from_secs(60) }
-    }
-}
+/// A journal of at most this many entries is read at the first poll; a longer one on a thread for blocking work.
+const ENTRIES_AT_ONCE_MAX: u64 = 256;
 
 /// Journals, tables, inbox and feed in one database file. Clones share its connections.
 #[derive(Clone)]
-pub struct Store {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    path: PathBuf,
-    mark: Mark,
-    options: Options,
-    /// Open and checked, but not written to yet: many processes never write.
-    unused: Mutex<Option<(Connection, FileIdentity)>>,
-    writer: OnceLock<Writer>,
-    readers: Readers,
-}
-
-impl Drop for Shared {
-    /// Closes every connection, and leaves one file if no other process has the database open.
-    fn drop(&mut self) {
-        if let Some(writer) = self.writer.take() {
-            writer.settle();
-        }
-        self.unused.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.readers.close();
-        tidy(&self.path, self.mark);
-    }
-}
+pub struct Store(BlockingStore);
 
 impl Store {
     pub fn open(path: &Path, mode: Mode) -> Result<Store, StoreError> {
-        Store::open_with(path, mode, Options::default())
+        Ok(Store(BlockingStore::open(path, mode)?))
     }
 
     pub fn open_with(path: &Path, mode: Mode, options: Options) -> Result<Store, StoreError> {
-        let named = |error: SqliteError| error.at(path);
-        let (unused, reader) = match mode {
-            Mode::Write => (Some(connect::for_writing(path, options.busy_timeout).map_err(named)?), None),
-            Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
-        };
-        let mark = match &reader {
-            Some((reader, _)) if mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => Mark::Spent,
-            Some(_) => Mark::Telling,
-            // A writer has recorded what it found missing.
-            None if mode == Mode::Write => Mark::Spent,
-            None => Mark::Telling,
-        };
-        let identity = unused.as_ref().or(reader.as_ref()).map(|(_, identity)| *identity);
-        let reader = reader.map(|(connection, _)| connection);
-        let shared = Shared {
-            path: path.to_owned(),
-            mark,
-            options,
-            unused: Mutex::new(unused),
-            writer: OnceLock::new(),
-            readers: Readers::new(path, options.busy_timeout, identity, reader),
-        };
-        Ok(Store { shared: Arc::new(shared) })
+        Ok(Store(BlockingStore::open_with(path, mode, options)?))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.shared.path
+    /// The same database, for tests, benchmarks and the simulator: its methods block the calling thread.
+    pub fn blocking(&self) -> &BlockingStore {
+        &self.0
     }
 
-    /// Drops every derived table and derives it again from the journals.
-    pub fn rebuild(&self) -> Result<(), StoreError> {
-        self.write(Durability::Full, tables::rebuild)
-    }
-
-    /// Waits for a checkpoint that is under way. Dropping the store does so too.
-    pub fn settle(&self) {
-        if let Some(writer) = self.shared.writer.get() {
-            writer.settle();
-        }
-    }
-
-    pub(crate) fn busy_timeout(&self) -> Duration {
-        self.shared.options.busy_timeout
-    }
-
-    pub(crate) fn lease_ttl(&self) -> Duration {
-        self.shared.options.lease_ttl
-    }
-
-    /// Runs a query. Where there is no database, the answer is the empty one.
-    pub(crate) fn read<T: Default>(
+    /// Runs a scan, or a write that is not a commit, on a thread for blocking work.
+    async fn on_a_thread<T, E>(
         &self,
-        query: impl FnOnce(&Connection) -> Result<T, SqliteError>,
-    ) -> Result<T, StoreError> {
-        self.shared.readers.read(query)
+        work: impl FnOnce(&BlockingStore) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.0.clone();
+        let gone = |_| StoreError::new(StoreErrorKind::Internal, "a thread of the store is gone");
+        tokio::task::spawn_blocking(move || work(&store)).await.map_err(gone)?
     }
 
-    /// An error if the database was removed or replaced since it was opened.
-    pub(crate) fn verify_file(&self) -> Result<(), StoreError> {
-        self.shared.readers.verify_file()
-    }
-
-    /// Changes when any process commits. Only comparable with other values of the same store.
-    pub fn version(&self) -> Result<u64, StoreError> {
-        self.shared.readers.data_version()
-    }
-
-    /// Writes, and blocks the thread until the write is committed.
-    pub(crate) fn write<T: Send + 'static>(
-        &self,
-        durability: Durability,
-        work: impl FnMut(&Connection) -> Result<T, SqliteError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let (reply, answer) = sync_channel(1);
-        // The receiver waits below until this has been sent.
-        let reply = move |result| drop(reply.send(result));
-        self.writer()?.submit(durability, Caller::Thread, work, reply);
-        answer.recv().unwrap_or_else(|_| Err(gone()))
-    }
-
-    /// Writes without blocking: done at the first poll when the write needs no sync and the database is free, else by
-    /// the writer's thread.
-    pub(crate) async fn write_async<T: Send + 'static>(
-        &self,
-        durability: Durability,
-        work: impl FnMut(&Connection) -> Result<T, SqliteError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        // The caller may have dropped its future; the write stands all the same.
-        let reply = move |result| drop(reply.send(result));
-        self.writer()?.submit(durability, Caller::Task, work, reply);
-        answer.await.unwrap_or_else(|_| Err(gone()))
-    }
-
-    fn writer(&self) -> Result<&Writer, StoreError> {
-        let shared = &self.shared;
-        if let Some(writer) = shared.writer.get() {
-            return Ok(writer);
+    async fn entries_from(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+        let end = self.0.read(|connection| Ok(entries::head(connection, run)?.map_or(0, |head| head.seq)))?;
+        if end.saturating_sub(from_seq) <= ENTRIES_AT_ONCE_MAX {
+            return self.0.entries(run, from_seq);
         }
-        let mut unused = shared.unused.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((connection, identity)) = unused.take() {
-            let writer = Writer::new(connection, shared.path.clone(), identity, self.busy_timeout());
-            let writer = writer.map_err(|error| SqliteError::from(error).at(&shared.path))?;
-            return Ok(shared.writer.get_or_init(|| writer));
-        }
-        shared.writer.get().ok_or_else(|| {
-            let message = format!("`{}` was opened for reading only", shared.path.display());
-            StoreError::new(StoreErrorKind::ReadOnly, message)
-        })
+        let run = run.clone();
+        self.on_a_thread(move |store| store.entries(&run, from_seq)).await
     }
-}
-
-fn gone() -> StoreError {
-    StoreError::new(StoreErrorKind::Internal, "the writer of the store is gone")
 }

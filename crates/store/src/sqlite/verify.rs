@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 use crate::chain::Hash;
 use crate::entry::decode;
 use crate::error::StoreError;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::{derived, entries, ledger, mark, recorded_rows, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
-impl Store {
+impl BlockingStore {
     /// Recomputes the chain of a run from its first entry.
     pub fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
         self.read(|connection| {

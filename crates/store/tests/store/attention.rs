@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use escrow_model::{Delivery, DeliveryStatus, Event, Evidence, Reason, ReasonCode, ScopePath, WaitKind};
-use escrow_store::{AttentionItem, AttentionKind, Liveness, Store};
+use escrow_store::{AttentionItem, AttentionKind, BlockingStore, Liveness};
 
 use crate::support::{House, Tenant, ended, overridden};
 
-fn attention(store: &Store) -> Vec<AttentionItem> {
+fn attention(store: &BlockingStore) -> Vec<AttentionItem> {
     store.attention(|_| Liveness::Alive).unwrap()
 }
 
 /// `kind code subject xCOUNT`, a line for each that nobody dismissed.
-fn check(store: &Store, expected: &[&str]) {
+fn check(store: &BlockingStore, expected: &[&str]) {
     let mut told: Vec<String> = attention(store)
         .iter()
         .filter(|item| item.dismissed.is_none())

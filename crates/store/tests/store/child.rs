@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use escrow_store::{Mode, RunFilter, Store};
+use escrow_store::{BlockingStore, Mode, RunFilter};
 
 use crate::support::{note, open, start_in, try_start};
 
@@ -37,11 +37,12 @@ fn part() {
         "commit for ever" => commit_for_ever(path),
         "commit 200" => commit_many(path),
         "write" => {
-            let written = Store::open(path, Mode::Write).and_then(|store| try_start(&store, "mine"));
+            let written = BlockingStore::open(path, Mode::Write).and_then(|store| try_start(&store, "mine"));
             println!("\nsaid: {:?}", written.map_err(|error| error.kind));
         }
         "list" => {
-            let listed = Store::open(path, Mode::Read).and_then(|store| store.runs(&RunFilter::default()));
+            let listed =
+                BlockingStore::open(path, Mode::Read).and_then(|store| store.runs(&RunFilter::default()));
             println!("\nsaid: {:?}", listed.map(|rows| rows.len()).map_err(|error| error.kind));
         }
         other => panic!("no such part: {other}"),

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use escrow_model::Entry;
 use escrow_store::{
-    Commit, Committed, Durability, Journal, Lease, Mode, RunFilter, Store, StoreError, StoreFuture,
+    BlockingStore, Commit, Committed, Durability, Journal, Lease, Mode, RunFilter, Store, StoreError,
+    StoreFuture,
 };
 
 use crate::child;
@@ -37,7 +38,7 @@ fn several_processes_commit_to_one_database() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
-    let store = Store::open(&path, Mode::Read).unwrap();
+    let store = BlockingStore::open(&path, Mode::Read).unwrap();
     let runs = store.runs(&RunFilter::default()).unwrap();
     assert_eq!(runs.len(), 4);
     runs.iter().for_each(|run| check_intact(&store, &run.id, 201));
@@ -66,7 +67,7 @@ fn commits_are_answered_in_their_order_when_they_are_polled_in_it() {
         .zip(&entries)
         .map(|(number, entries)| {
             let durability = if number % 10 == 0 { Durability::Full } else { Durability::Grouped };
-            commit(&house.store, &tenant.lease, 1 + number, entries, durability)
+            commit(&house.shared, &tenant.lease, 1 + number, entries, durability)
         })
         .collect();
     let mut ready: Vec<_> = commits.iter_mut().map(poll_once).collect();
@@ -82,7 +83,7 @@ fn a_grouped_commit_is_done_at_its_first_poll() {
     let house = House::new();
     let tenant = house.start("a", 1_000);
     let entries = [entry(2_000, note(1))];
-    let mut grouped = commit(&house.store, &tenant.lease, 1, &entries, Durability::Grouped);
+    let mut grouped = commit(&house.shared, &tenant.lease, 1, &entries, Durability::Grouped);
     let answer = poll_once(&mut grouped).expect("nothing keeps it from being written").unwrap();
     assert_eq!(answer, Committed::Done { seq: 2 });
 }
@@ -94,7 +95,7 @@ fn a_task_is_not_blocked_while_another_process_writes() {
     let other = rusqlite::Connection::open(house.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let entries = [entry(2_000, note(1))];
-    let mut waiting = commit(&house.store, &tenant.lease, 1, &entries, Durability::Grouped);
+    let mut waiting = commit(&house.shared, &tenant.lease, 1, &entries, Durability::Grouped);
     let asked = Instant::now();
     assert!(poll_once(&mut waiting).is_none(), "the database is locked");
     assert!(asked.elapsed() < Duration::from_secs(5), "the writer's thread waits, the task does not");
@@ -106,8 +107,8 @@ fn a_task_is_not_blocked_while_another_process_writes() {
 fn a_queued_commit_is_written_before_the_store_is_gone() {
     let house = House::new();
     let path = house.path();
-    let other = open(&path);
-    let tenant = crate::support::start_in(&other, "a", 1_000);
+    let other = Store::open(&path, Mode::Write).unwrap();
+    let tenant = crate::support::start_in(other.blocking(), "a", 1_000);
     for number in 0..50 {
         let entries = [entry(2_000, note(number))];
         // The answer is not waited for.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use escrow_model::{Event, ReasonCode, RunId};
-use escrow_store::{Committed, Contested, Created, Durability, Lease, NewRun, Store};
+use escrow_store::{BlockingStore, Committed, Contested, Created, Durability, Lease, NewRun};
 
 use crate::support::{House, Tenant, answered, attempt, ended, entry, holder, open, run_id, started};
 
@@ -19,7 +19,7 @@ fn start(run: &RunId, group: Option<&str>, artifacts: &str, parent: Option<&RunI
     Event::RunStarted { plan, options: Arc::new(options), facts, title, group: group.map(str::to_owned) }
 }
 
-fn create(store: &Store, event: Event, parent: Option<&Lease>) -> Created {
+fn create(store: &BlockingStore, event: Event, parent: Option<&Lease>) -> Created {
     let Event::RunStarted { options, .. } = &event else { panic!("no start") };
     let run = options.run.clone();
     let entries = [entry(1_000, event)];
@@ -28,12 +28,12 @@ fn create(store: &Store, event: Event, parent: Option<&Lease>) -> Created {
     store.create_run(new).unwrap()
 }
 
-fn in_group(store: &Store, name: &str) -> Created {
+fn in_group(store: &BlockingStore, name: &str) -> Created {
     let run = run_id(name);
     create(store, start(&run, Some("prod"), &format!("/{name}"), None), None)
 }
 
-fn tenant(store: &Store, created: Created) -> Tenant<'_> {
+fn tenant(store: &BlockingStore, created: Created) -> Tenant<'_> {
     let Created::Done { lease, seq } = created else { panic!("{created:?}") };
     Tenant { store, lease, seq }
 }

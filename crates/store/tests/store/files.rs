@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use escrow_store::{Durability, Mode, Options, RunFilter, Store, StoreErrorKind};
+use escrow_store::{BlockingStore, Durability, Mode, Options, RunFilter, StoreErrorKind};
 use rusqlite::Connection;
 
 use crate::child;
@@ -14,7 +14,7 @@ use crate::support::{House, check_intact, note, run_id};
 fn check_refused(path: &Path, kind: StoreErrorKind) {
     let before = std::fs::read(path).ok();
     for mode in [Mode::Write, Mode::Read] {
-        let error = Store::open(path, mode).map(|_| ()).unwrap_err();
+        let error = BlockingStore::open(path, mode).map(|_| ()).unwrap_err();
         assert_eq!(error.kind, kind, "{mode:?}");
         assert!(error.message.contains(&path.display().to_string()), "{error}");
         assert!(!error.help().is_empty());
@@ -55,7 +55,7 @@ fn a_newer_database_is_refused_and_not_touched() {
         .unwrap()
         .execute_batch("PRAGMA user_version=99; PRAGMA wal_checkpoint(TRUNCATE)")
         .unwrap();
-    let error = Store::open(&path, Mode::Write).map(|_| ()).unwrap_err();
+    let error = BlockingStore::open(&path, Mode::Write).map(|_| ()).unwrap_err();
     let StoreErrorKind::NewerVersion { found: 99, known } = error.kind else { panic!("{error:?}") };
     check_refused(&path, StoreErrorKind::NewerVersion { found: 99, known });
 }
@@ -63,7 +63,8 @@ fn a_newer_database_is_refused_and_not_touched() {
 #[test]
 fn a_missing_directory_is_an_error_when_writing() {
     let directory = tempfile::tempdir().unwrap();
-    let error = Store::open(&directory.path().join("no/escrow.db"), Mode::Write).map(|_| ()).unwrap_err();
+    let error =
+        BlockingStore::open(&directory.path().join("no/escrow.db"), Mode::Write).map(|_| ()).unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unopenable);
 }
 
@@ -86,7 +87,7 @@ fn damaged_pages_are_an_error_and_not_an_answer() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[PAGE..].iter_mut().for_each(|byte| *byte ^= 0x5a);
     std::fs::write(&path, &bytes).unwrap();
-    let error = Store::open(&path, Mode::Read).and_then(|store| store.journal(&run)).unwrap_err();
+    let error = BlockingStore::open(&path, Mode::Read).and_then(|store| store.journal(&run)).unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt);
     assert!(error.message.contains("escrow.db"), "{error}");
 }
@@ -97,7 +98,7 @@ fn a_database_that_stays_locked_is_an_error_and_the_commit_may_be_repeated() {
     let mut setup = house.start("a", 1_000);
     setup.commit(&[note(1)]);
     let options = Options { busy_timeout: Duration::from_millis(50), ..Options::default() };
-    let impatient = Store::open_with(&house.path(), Mode::Write, options).unwrap();
+    let impatient = BlockingStore::open_with(&house.path(), Mode::Write, options).unwrap();
     let tenant = crate::support::Tenant { store: &impatient, lease: setup.lease, seq: 2 };
 
     let blocker = Connection::open(house.path()).unwrap();
@@ -113,7 +114,7 @@ fn a_database_that_stays_locked_is_an_error_and_the_commit_may_be_repeated() {
 fn a_store_opened_for_reading_writes_nothing() {
     let house = House::new();
     let setup = house.start("a", 1_000);
-    let store = Store::open(&house.path(), Mode::Read).unwrap();
+    let store = BlockingStore::open(&house.path(), Mode::Read).unwrap();
     let tenant = crate::support::Tenant { store: &store, lease: setup.lease, seq: 1 };
     assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::ReadOnly);
     assert_eq!(store.rebuild().unwrap_err().kind, StoreErrorKind::ReadOnly);
@@ -172,7 +173,7 @@ fn a_long_log_is_folded_in_while_others_write_and_read() {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let store = Store::open(&house.path(), Mode::Read).unwrap();
+            let store = BlockingStore::open(&house.path(), Mode::Read).unwrap();
             while !is_done.load(Ordering::Relaxed) {
                 store.first_entry(&run_id("a")).unwrap();
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,7 +1,7 @@
 //! Invocations: begun and ended by people, carried by their runs.
 
 use escrow_model::{Event, Evidence, InvocationId, Reason, ReasonCode, RunStatus};
-use escrow_store::{EndInvocation, InvocationEnd, InvocationFilter, InvocationRow, Store};
+use escrow_store::{BlockingStore, EndInvocation, InvocationEnd, InvocationFilter, InvocationRow};
 
 use crate::support::{House, ended, open, overridden, run_id, start_of, started_by};
 
@@ -11,7 +11,7 @@ fn begin(house: &House) -> String {
     id.as_str().to_owned()
 }
 
-fn row(store: &Store, id: &str) -> InvocationRow {
+fn row(store: &BlockingStore, id: &str) -> InvocationRow {
     store.invocation(id).unwrap().unwrap()
 }
 

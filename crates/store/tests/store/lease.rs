@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use escrow_store::{Committed, LeaseError, Liveness, Mode, Options, Store, StoreErrorKind};
+use escrow_store::{BlockingStore, Committed, LeaseError, Liveness, Mode, Options, StoreErrorKind};
 
 use crate::support::{House, check_intact, holder, note, run_id};
 
@@ -29,7 +29,7 @@ fn a_stopped_holder_that_wakes_up_is_fenced() {
     let house = House::new();
     let mut sleeper = house.start("a", 1_000);
     sleeper.commit(&[note(1)]);
-    let other = Store::open(&house.path(), Mode::Write).unwrap();
+    let other = BlockingStore::open(&house.path(), Mode::Write).unwrap();
     let lease = other.acquire(sleeper.run(), &holder(2), |_| Liveness::Dead).unwrap();
 
     assert_eq!(sleeper.try_commit(&[note(2)], &[]).unwrap(), Committed::Fenced);
@@ -48,14 +48,15 @@ fn a_stopped_holder_that_wakes_up_is_fenced() {
 fn a_holder_that_nobody_can_judge_keeps_its_lease_until_it_expires() {
     let house = House::new();
     let open = |lease_ttl| {
-        Store::open_with(&house.path(), Mode::Write, Options { lease_ttl, ..Options::default() }).unwrap()
+        BlockingStore::open_with(&house.path(), Mode::Write, Options { lease_ttl, ..Options::default() })
+            .unwrap()
     };
     let (lasting, brief) = (open(Duration::from_secs(3_600)), open(Duration::ZERO));
     let tenant = house.start("a", 1_000);
     house.store.release(&tenant.lease).unwrap();
     let take = |liveness| lasting.acquire(tenant.run(), &holder(3), |_| liveness);
     let lease = lasting.acquire(tenant.run(), &holder(2), |_| Liveness::Unknown).unwrap();
-    let renew = |store: &Store| store.renew(std::slice::from_ref(&lease)).unwrap();
+    let renew = |store: &BlockingStore| store.renew(std::slice::from_ref(&lease)).unwrap();
 
     assert!(matches!(take(Liveness::Unknown), Err(LeaseError::Held { .. })));
     assert_eq!(renew(&brief), []);
@@ -78,7 +79,7 @@ fn of_many_that_want_a_dead_holders_run_one_gets_it_at_a_time() {
     let winners = std::thread::scope(|scope| {
         let contenders: Vec<_> = (10..18)
             .map(|pid| {
-                let store = Store::open(&house.path(), Mode::Write).unwrap();
+                let store = BlockingStore::open(&house.path(), Mode::Write).unwrap();
                 let judge = |seen: &escrow_store::Holder| {
                     if seen.pid == 1 { Liveness::Dead } else { Liveness::Alive }
                 };

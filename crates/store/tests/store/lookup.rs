@@ -1,7 +1,7 @@
 //! Runs are found by filter, by unique beginning, and as `last`.
 
 use escrow_model::{ReasonCode, RunStatus};
-use escrow_store::{LookupError, Mode, RunFilter, Store, Verification};
+use escrow_store::{BlockingStore, LookupError, Mode, RunFilter, Verification};
 
 use crate::support::{House, ended, run_id};
 
@@ -63,7 +63,7 @@ fn runs_are_listed_newest_first_and_filtered() {
 fn where_there_is_no_database_there_are_no_runs_and_none_is_made() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("escrow.db");
-    let store = Store::open(&path, Mode::Read).unwrap();
+    let store = BlockingStore::open(&path, Mode::Read).unwrap();
     assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
     assert_eq!(store.feed(0, 10).unwrap(), []);
     assert_eq!(store.verify(&run_id("a")).unwrap(), Verification::NoSuchRun);
@@ -71,6 +71,6 @@ fn where_there_is_no_database_there_are_no_runs_and_none_is_made() {
     assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none());
 
     // It is found as soon as somebody makes it.
-    let _writer = Store::open(&path, Mode::Write).unwrap();
+    let _writer = BlockingStore::open(&path, Mode::Write).unwrap();
     assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
 }

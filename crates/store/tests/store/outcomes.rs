@@ -1,7 +1,7 @@
 //! Outcomes: of runs and added by hand, every version, found by one index.
 
 use escrow_model::{Event, ReasonCode};
-use escrow_store::{Created, Durability, NewRun, OutcomeFilter, Store};
+use escrow_store::{BlockingStore, Created, Durability, NewRun, OutcomeFilter};
 
 use crate::support::{House, Tenant, added, ended, entry, holder, recorded, run_id, started};
 
@@ -10,7 +10,7 @@ fn stored(at: u64, chance: u64, kind: &str, passed: Option<bool>) -> Event {
 }
 
 /// The summaries of what a filter finds, in order.
-fn check(store: &Store, filter: &OutcomeFilter, expected: &[&str]) {
+fn check(store: &BlockingStore, filter: &OutcomeFilter, expected: &[&str]) {
     let rows = store.outcomes(filter).unwrap();
     let found: Vec<&str> = rows.iter().map(|row| row.outcome.outcome.summary.as_str()).collect();
     assert_eq!(found, expected);

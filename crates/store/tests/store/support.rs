@@ -8,22 +8,25 @@ use escrow_model::{
     Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
-    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, MessageId, Mode, NewRun,
-    StartedInvocation, Store, StoreError, Verification,
+    AddedOutcome, BlockingStore, Commit, Committed, Created, Durability, Holder, Lease, MessageId, Mode,
+    NewRun, StartedInvocation, Store, StoreError, Verification,
 };
 use serde_json::{Map, json};
 use tempfile::TempDir;
 
 pub(crate) struct House {
     directory: TempDir,
-    pub(crate) store: Store,
+    /// As everyone else has it.
+    pub(crate) shared: Store,
+    pub(crate) store: BlockingStore,
 }
 
 impl House {
     pub(crate) fn new() -> House {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("escrow.db"), Mode::Write).unwrap();
-        House { directory, store }
+        let shared = Store::open(&directory.path().join("escrow.db"), Mode::Write).unwrap();
+        let store = shared.blocking().clone();
+        House { directory, shared, store }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -48,7 +51,7 @@ impl House {
 
 /// A holder that commits one event after the other.
 pub(crate) struct Tenant<'a> {
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a BlockingStore,
     pub(crate) lease: Lease,
     pub(crate) seq: u64,
 }
@@ -93,28 +96,33 @@ impl Tenant<'_> {
     }
 }
 
-pub(crate) fn start_in<'a>(store: &'a Store, name: &str, at: u64) -> Tenant<'a> {
+pub(crate) fn start_in<'a>(store: &'a BlockingStore, name: &str, at: u64) -> Tenant<'a> {
     let Created::Done { lease, seq } = create(store, name, at).unwrap() else { panic!("exists") };
     Tenant { store, lease, seq }
 }
 
-pub(crate) fn try_start(store: &Store, name: &str) -> Result<(), StoreError> {
+pub(crate) fn try_start(store: &BlockingStore, name: &str) -> Result<(), StoreError> {
     create(store, name, 1_000).map(|_| ())
 }
 
 /// A run that belongs to an invocation.
-pub(crate) fn start_of<'a>(store: &'a Store, invocation: &str, name: &str, at: u64) -> Tenant<'a> {
+pub(crate) fn start_of<'a>(store: &'a BlockingStore, invocation: &str, name: &str, at: u64) -> Tenant<'a> {
     let Created::Done { lease, seq } = create_of(store, Some(invocation), name, at).unwrap() else {
         panic!("exists")
     };
     Tenant { store, lease, seq }
 }
 
-fn create(store: &Store, name: &str, at: u64) -> Result<Created, StoreError> {
+fn create(store: &BlockingStore, name: &str, at: u64) -> Result<Created, StoreError> {
     create_of(store, None, name, at)
 }
 
-fn create_of(store: &Store, invocation: Option<&str>, name: &str, at: u64) -> Result<Created, StoreError> {
+fn create_of(
+    store: &BlockingStore,
+    invocation: Option<&str>,
+    name: &str,
+    at: u64,
+) -> Result<Created, StoreError> {
     let run = run_id(name);
     let entries = [entry(at, started(&run, invocation))];
     store.create_run(NewRun {
@@ -126,8 +134,8 @@ fn create_of(store: &Store, invocation: Option<&str>, name: &str, at: u64) -> Re
     })
 }
 
-pub(crate) fn open(path: &Path) -> Store {
-    Store::open(path, Mode::Write).unwrap()
+pub(crate) fn open(path: &Path) -> BlockingStore {
+    BlockingStore::open(path, Mode::Write).unwrap()
 }
 
 pub(crate) fn run_id(name: &str) -> RunId {
@@ -237,7 +245,7 @@ pub(crate) fn started_by(by: &str, at: u64) -> StartedInvocation {
     StartedInvocation { at, name, skill: None, prompt: None, by: Some(by.into()) }
 }
 
-pub(crate) fn check_intact(store: &Store, run: &RunId, entries: u64) {
+pub(crate) fn check_intact(store: &BlockingStore, run: &RunId, entries: u64) {
     match store.verify(run).unwrap() {
         Verification::Intact { entries: found, .. } => assert_eq!(found, entries),
         other => panic!("{other:?}"),

@@ -6,14 +6,14 @@ use rusqlite::{Connection, Row};
 use crate::chain_definition::ChainRow;
 use crate::error::StoreError;
 use crate::fire::{ArmChain, ArmedTrigger};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::chains;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::{from_json, json};
 
 const COLUMNS: &str = "chain_id, chain, position, sources, rule, source, anchor, after, feed";
 
-impl Store {
+impl BlockingStore {
     /// Chains whose triggers are not armed as their definition and status have them.
     pub fn unarmed_chains(&self) -> Result<Vec<ChainRow>, StoreError> {
         self.read(|connection| {
@@ -75,7 +75,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ArmedTrigger> {
 }
 
 /// Arms the triggers of a chain, unless its definition has changed meanwhile.
-pub(super) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
+pub(crate) fn arming(chain: ArmChain) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         let row = &chain.row;
         let id = row.id.as_str();

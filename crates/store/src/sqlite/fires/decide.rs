@@ -11,7 +11,7 @@ use super::one;
 /// How many fires of one chain wait for their turn.
 const QUEUE_MAX: u64 = 1_000;
 
-pub(super) fn deciding(
+pub(crate) fn deciding(
     id: u64,
     rules: FireRules,
 ) -> impl FnMut(&Connection) -> Result<FireDecision, SqliteError> + Send {
@@ -185,7 +185,7 @@ fn wait(fire: &FireRow, code: FireCode, why: &str, connection: &Connection) -> R
     Ok(one(fire.id, connection)?)
 }
 
-pub(super) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
+pub(crate) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
         connection
             .prepare_cached(
@@ -197,7 +197,7 @@ pub(super) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<()
     }
 }
 
-pub(super) fn failed(
+pub(crate) fn failed(
     id: u64,
     why: String,
     at: Millis,

@@ -6,13 +6,13 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::entry::decode;
 use crate::error::StoreError;
 use crate::fire::EndedRun;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 
 /// How many ends are read at once.
 const ENDS_MAX: u64 = 500;
 
-impl Store {
+impl BlockingStore {
     /// Runs of playbooks that ended after this position of the feed, and the position up to which it was read.
     pub fn ended_runs(&self, after: u64) -> Result<(Vec<EndedRun>, u64), StoreError> {
         self.read(|connection| {

@@ -17,7 +17,7 @@ const REMEMBERED_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// The event of a fire whose sources occurred together.
 const TOGETHER: &str = "all.fired";
 
-pub(super) fn recording(
+pub(crate) fn recording(
     recording: Recording,
 ) -> impl FnMut(&Connection) -> Result<Recorded, SqliteError> + Send {
     move |connection| {
@@ -66,7 +66,7 @@ pub(super) fn recording(
     }
 }
 
-pub(super) fn recording_fire(
+pub(crate) fn recording_fire(
     fire: NewFire,
 ) -> impl FnMut(&Connection) -> Result<FireRow, SqliteError> + Send {
     move |connection| {
@@ -80,14 +80,14 @@ pub(super) fn recording_fire(
     }
 }
 
-pub(super) fn cursor(name: &str, connection: &Connection) -> rusqlite::Result<Option<String>> {
+pub(crate) fn cursor(name: &str, connection: &Connection) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT value FROM cursors WHERE name = ?1")?
         .query_row([name], |row| row.get(0))
         .optional()
 }
 
-pub(super) fn is_known_subject(subject: &str, connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_known_subject(subject: &str, connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM deliveries WHERE subject = ?1)")?
         .query_row([subject], |row| row.get(0))

@@ -4,13 +4,13 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::invocation_record::InvocationRecord;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 use crate::sqlite::tables::from_json;
 
 use super::{Said, say};
 
-impl Store {
+impl BlockingStore {
     /// What people said of an invocation, if anything.
     pub(crate) fn invocation_record(&self, id: &str) -> Result<Option<InvocationRecord>, StoreError> {
         self.read(|connection| {

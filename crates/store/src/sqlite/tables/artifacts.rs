@@ -9,8 +9,8 @@ use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::error::StoreError;
 use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 
 use super::{Applied, Projection, from_json, json, runs};
 
@@ -133,7 +133,7 @@ fn query(filter: &OutcomeFilter) -> (String, Vec<Value>) {
     (format!("SELECT {COLUMNS} FROM artifacts WHERE {conditions} ORDER BY id {order} LIMIT {limit}"), values)
 }
 
-impl Store {
+impl BlockingStore {
     /// The outcomes that pass the filter, newest first.
     pub fn outcomes(&self, filter: &OutcomeFilter) -> Result<Vec<OutcomeRow>, StoreError> {
         let (sql, values) = query(filter);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::chain_definition::{ChainRunFilter, ChainRunRow};
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 
 use super::{Applied, Projection, from_json, json, word};
 
@@ -125,7 +125,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ChainRunRow> {
     })
 }
 
-impl Store {
+impl BlockingStore {
     /// The runs of chains that pass the filter, newest first.
     pub fn chain_runs(&self, filter: &ChainRunFilter) -> Result<Vec<ChainRunRow>, StoreError> {
         let mut values = Vec::new();

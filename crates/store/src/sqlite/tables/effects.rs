@@ -13,9 +13,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::effect::{Attempter, EffectFilter, EffectRow, TakenEffect, found_by};
 use crate::error::StoreError;
 use crate::persisted::{answer_text, read_answer};
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::entries::Draft;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::store::Store;
 
 use super::{Applied, Projection, from_json, json, word};
 
@@ -208,7 +208,7 @@ fn find(connection: &Connection, key: &str) -> rusqlite::Result<Option<EffectRow
         .optional()
 }
 
-impl Store {
+impl BlockingStore {
     /// The effect that has this key.
     pub fn effect(&self, key: &str) -> Result<Option<EffectRow>, StoreError> {
         self.read(|connection| Ok(find(connection, key)?))

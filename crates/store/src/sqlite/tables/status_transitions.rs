@@ -9,7 +9,7 @@ use escrow_model::{Event, Evidence, Millis, ReasonCode};
 use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 use crate::transition::TransitionRow;
 
 use super::{Applied, Projection, from_json, json, runs};
@@ -118,7 +118,7 @@ pub(crate) fn insert(change: &Transition<'_>, connection: &Connection) -> rusqli
     Ok(())
 }
 
-impl Store {
+impl BlockingStore {
     /// The changes of one thing, for instance a `run`, oldest first.
     pub fn transitions(&self, entity_type: &str, entity_id: &str) -> Result<Vec<TransitionRow>, StoreError> {
         self.read(|connection| {

@@ -4,7 +4,7 @@ use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Message, RunId, Wa
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::StoreError;
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 use crate::wait::{GivenApproval, WaitRow};
 
 use super::status_transitions::{self, ESCROW, Transition};
@@ -353,7 +353,7 @@ pub(crate) fn named_of_run(
         .optional()
 }
 
-impl Store {
+impl BlockingStore {
     /// What people are asked for at this moment, over all runs, oldest first.
     pub fn open_waits(&self) -> Result<Vec<WaitRow>, StoreError> {
         self.waits_where("resolved_at IS NULL ORDER BY started_at, run, id", "")

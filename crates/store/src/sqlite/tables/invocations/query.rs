@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::error::StoreError;
 use crate::invocation::{InvocationFilter, InvocationReason, InvocationRow};
-use crate::sqlite::store::Store;
+use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::tables::{from_json, optional_word, word};
 
 const COLUMNS: &str = "id, name, skill, prompt, started_by, started_at, ended_at, ended_by_hand, status, health, \
@@ -49,7 +49,7 @@ pub(crate) fn find(id: &str, connection: &Connection) -> rusqlite::Result<Option
         .optional()
 }
 
-impl Store {
+impl BlockingStore {
     pub fn invocation(&self, id: &str) -> Result<Option<InvocationRow>, StoreError> {
         self.read(|connection| Ok(find(id, connection)?))
     }
