@@ -19,13 +19,14 @@ use escrow_model::{
 };
 use serde_json::Value;
 
+use crate::admission::{Denial, StopCause};
 use crate::apply_error::{ApplyError, PhaseName};
 use crate::cut_output::CutOutput;
 use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{AnswerHistory, CheckFailure, Denial, RecordedAnswer, RunFailure, Stopping, Wait};
+use crate::state::{AnswerHistory, CheckFailure, RecordedAnswer, RunFailure, Wait};
 use crate::verdict::failure_code;
 use expect::expect_status;
 
@@ -288,8 +289,8 @@ impl Run {
                 self.message_delivered(message)
             }
             Event::MessageDelivered { message, refused: Some(_), .. } => {
-                if matches!(message, Message::Cancel { patient: true, .. }) && self.state.stopping.is_none() {
-                    self.state.making_way = Some(message.clone());
+                if matches!(message, Message::Cancel { patient: true, .. }) {
+                    self.state.admission.drain(message);
                 }
                 Ok(())
             }
@@ -327,8 +328,6 @@ impl Run {
             }
             Event::RunReopened { places, by, group } => {
                 self.state.group.clone_from(group);
-                self.state.successor = None;
-                self.state.cancelled_inside = None;
                 self.state.resumed_by.extend(by.clone());
                 self.apply_reopened(at, places)
             }
@@ -339,10 +338,10 @@ impl Run {
                 Ok(())
             }
             Event::DeadlinePassed {} => {
-                if self.state.stopping.is_some() {
+                if self.state.admission.is_stopping() {
                     return Err(ApplyError::AlreadyStopping);
                 }
-                self.stop(Stopping::Deadline);
+                self.stop(StopCause::Deadline);
                 Ok(())
             }
             Event::CheckInspected { check, scope, attempt, delivery } => {
@@ -478,7 +477,7 @@ impl Run {
                 summary: fault.message.clone(),
                 evidence: Vec::new(),
             });
-            self.stop_denied(Denial::Nested(reason));
+            self.stop(StopCause::Denied(Denial::Nested(reason)));
         }
         Ok(())
     }
@@ -515,7 +514,7 @@ impl Run {
                 }
             }
         }
-        if self.state.stopping.is_none() {
+        if !self.state.admission.is_stopping() {
             self.open_route(check, scope, verdict);
         }
         Ok(())
@@ -549,16 +548,10 @@ impl Run {
         Ok(())
     }
 
-    /// The first cause stands: a run that was cancelled does not time out afterwards.
-    fn stop(&mut self, cause: Stopping) {
-        self.state.stopping.get_or_insert(cause);
+    fn stop(&mut self, cause: StopCause) {
+        self.state.admission.stop(cause);
         self.mark_running();
         self.put_everything_on_the_agenda();
-    }
-
-    fn stop_denied(&mut self, denial: Denial) {
-        self.state.denial.get_or_insert(denial);
-        self.stop(Stopping::Denied);
     }
 
     fn raise(&mut self, check: CheckIndex, scope: &ScopePath, issue: &Issue) {

@@ -118,7 +118,7 @@ impl Run {
                 }
             }
             Message::Cancel { successor, patient, .. } => {
-                if self.state.stopping.is_some() {
+                if self.state.admission.is_stopping() {
                     return Some(Refusal::Stopping);
                 }
                 let must_stay = (*patient || successor.is_some()) && self.has_effect_under_way();

@@ -180,7 +180,7 @@ impl Deciding<'_> {
             }
             Ending::Done => false,
         };
-        let was_stopping = self.state.stopping.is_some();
+        let was_stopping = self.state.admission.is_stopping();
         self.record(Event::AttemptAnswered {
             check: spec.name.clone(),
             scope: scope.clone(),
@@ -188,7 +188,7 @@ impl Deciding<'_> {
             answer: Arc::new(answer),
         });
         let location = attempt.location();
-        if self.state.stopping.is_some() && !was_stopping {
+        if self.state.admission.is_stopping() && !was_stopping {
             // A nested run was denied, so everything around it ends.
             self.stop_running();
         }
@@ -196,7 +196,7 @@ impl Deciding<'_> {
             if !self.schedule_look(&location) {
                 self.find_out(&location, *number);
             }
-            if self.state.stopping.is_some() {
+            if self.state.admission.is_stopping() {
                 self.wind_up(&location);
             }
             return;
@@ -224,7 +224,7 @@ impl Deciding<'_> {
             self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });
         }
         let settled =
-            self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault, &issues);
+            self.state.admission.is_stopping() || !self.stays_open(*check, scope, verdict, fault, &issues);
         self.record(Event::CheckJudged {
             check: spec.name.clone(),
             scope: scope.clone(),
@@ -260,7 +260,7 @@ impl Deciding<'_> {
         let Location { check, scope } = location;
         let failed =
             self.cell(*check, scope).is_some_and(|cell| cell.recovering && cell.has_verdict(Verdict::Failed));
-        if failed && self.state.stopping.is_none() {
+        if failed && !self.state.admission.is_stopping() {
             let name = self.plan().check(*check).name.clone();
             self.record(Event::RecoveryExhausted { check: name, scope: scope.clone() });
         }
@@ -275,7 +275,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         let spec = plan.check(*check);
         let keeps_back = !spec.continue_on_failure && !self.graph.dependents(*check).is_empty();
-        if stands && keeps_back && self.state.stopping.is_none() {
+        if stands && keeps_back && !self.state.admission.is_stopping() {
             self.record(Event::FaultIsolated { check: spec.name.clone(), scope: scope.clone() });
         }
     }

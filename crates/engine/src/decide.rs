@@ -74,14 +74,14 @@ impl Deciding<'_> {
                 self.consider_group(*check, scope, &activation);
             }
             Some(Node::Leaf(cell)) => match cell.phase {
-                Phase::Pending if cell.activation.activated || self.state.stopping.is_some() => {
+                Phase::Pending if cell.activation.activated || self.state.admission.is_stopping() => {
                     self.consider_cell(location, admission);
                 }
                 Phase::Due => self.start_or_park(location, admission),
                 // The nested run is told to end, and its answer is awaited.
                 Phase::Waiting { .. } if self.waits_with_nested(location) => {}
                 Phase::RetryWait { .. } | Phase::Waiting { .. } | Phase::Judged { .. }
-                    if self.state.stopping.is_some() =>
+                    if self.state.admission.is_stopping() =>
                 {
                     self.wind_up(location);
                 }
@@ -234,7 +234,7 @@ impl Deciding<'_> {
     /// Past the gates: the check starts as soon as its groups and the run have capacity.
     fn start_or_park(&mut self, location: &Location, admission: Admission) {
         let Location { check, scope } = location;
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             self.wind_up(location);
             return;
         }
@@ -274,7 +274,7 @@ impl Deciding<'_> {
     }
 
     fn stop_reason(&self, check: CheckIndex, scope: &ScopePath) -> Option<SkipReason> {
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             return Some(SkipReason::RunEnded);
         }
         self.is_halted(check, scope).then_some(SkipReason::LoopBudget)

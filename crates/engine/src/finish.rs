@@ -5,11 +5,12 @@ use escrow_model::{
     Reason, ReasonCode, SkipReason, WaitKind, Warning,
 };
 
+use crate::admission::{Denial, StopCause};
 use crate::approval::denial_in_words;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::{Effect, Inspection, Run};
-use crate::state::{CheckFailure, Denial, Node, Stopping};
+use crate::state::{CheckFailure, Node};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
@@ -53,7 +54,7 @@ impl Deciding<'_> {
 
     /// Records, once, that the run can only continue when a person acts.
     fn wait_for_people(&mut self) {
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             // What is left are nested runs that are being ended.
             return;
         }
@@ -224,7 +225,7 @@ impl Run {
                 });
             }
         }
-        let started = self.state.stopping.is_none();
+        let started = !self.state.admission.is_stopping();
         if started && self.has_run_nothing() {
             warnings.push(Warning {
                 code: "nothing_ran".into(),
@@ -254,47 +255,8 @@ impl Run {
 
     /// One cause: cancelled, timed out, budget, loop budget, expression error, check failed, missing artifact.
     fn conclude(&self) -> Reason {
-        if let (Some(Stopping::Denied), Some(denial)) = (self.state.stopping, &self.state.denial) {
-            return self.denied_reason(denial);
-        }
-        if let (Some(Stopping::CancelledBySystem), Some(successor)) =
-            (self.state.stopping, &self.state.successor)
-        {
-            let mut evidence = self.failed_checks();
-            evidence.push(Evidence::run(successor.as_str(), "the run that it made way for"));
-            let what = match &self.state.group {
-                Some(group) => format!("of the concurrency group `{group}`"),
-                // A newer fire of a chain with `concurrency: replace`.
-                None => "of the same chain".to_owned(),
-            };
-            let summary = format!("cancelled to make way for run {successor} {what}");
-            return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
-        }
-        if let Some(stopping) = self.state.stopping {
-            if let (Stopping::CancelledBySystem, Some(around)) = (stopping, &self.state.options.parent) {
-                // Nothing else sends a nested run the cancellation of the system.
-                let mut evidence = self.failed_checks();
-                evidence.push(Evidence {
-                    kind: "run".into(),
-                    id: around.to_string(),
-                    label: "the run around it".into(),
-                });
-                let summary = format!("cancelled with run {around} around it");
-                return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
-            }
-            if let (Stopping::CancelledByUser, Some(inside)) = (stopping, &self.state.cancelled_inside) {
-                let mut evidence = self.failed_checks();
-                evidence.push(Evidence::run(inside.as_str(), "the run whose command cancelled it"));
-                let summary = format!("cancelled by a command of run {inside}");
-                return Reason { code: ReasonCode::CancelledUser, summary, evidence };
-            }
-            let (code, summary) = match stopping {
-                Stopping::CancelledByUser => (ReasonCode::CancelledUser, "cancelled by a person"),
-                Stopping::CancelledBySystem => (ReasonCode::CancelledSystem, "cancelled by a signal"),
-                Stopping::Deadline => (ReasonCode::TimedOutDeadline, "the run's own time was up"),
-                Stopping::Denied => (ReasonCode::AbortedDenied, "a person denied it"),
-            };
-            return Reason { code, summary: summary.into(), evidence: self.failed_checks() };
+        if let Some(cause) = self.state.admission.stop_cause() {
+            return self.stop_reason(cause);
         }
         if let (Some(failure), Some(problem)) = (&self.state.first_failure, &self.surroundings.start_problem)
         {
@@ -400,6 +362,43 @@ impl Run {
             summary: format!("`{name}` failed: {}", failure.message),
             evidence: vec![Evidence::check(name, failure.message.clone())],
         })
+    }
+
+    fn stop_reason(&self, cause: &StopCause) -> Reason {
+        let mut evidence = self.failed_checks();
+        let (code, summary) = match cause {
+            StopCause::Denied(denial) => return self.denied_reason(denial),
+            StopCause::CancelledBySystem { successor: Some(successor) } => {
+                evidence.push(Evidence::run(successor.as_str(), "the run that it made way for"));
+                let what = match &self.state.group {
+                    Some(group) => format!("of the concurrency group `{group}`"),
+                    // A newer fire of a chain with `concurrency: replace`.
+                    None => "of the same chain".to_owned(),
+                };
+                (ReasonCode::CancelledSystem, format!("cancelled to make way for run {successor} {what}"))
+            }
+            StopCause::CancelledBySystem { successor: None } => match &self.state.options.parent {
+                // Nothing else sends a nested run the cancellation of the system.
+                Some(around) => {
+                    evidence.push(Evidence {
+                        kind: "run".into(),
+                        id: around.to_string(),
+                        label: "the run around it".into(),
+                    });
+                    (ReasonCode::CancelledSystem, format!("cancelled with run {around} around it"))
+                }
+                None => (ReasonCode::CancelledSystem, "cancelled by a signal".to_owned()),
+            },
+            StopCause::CancelledByUser { inside: Some(inside) } => {
+                evidence.push(Evidence::run(inside.as_str(), "the run whose command cancelled it"));
+                (ReasonCode::CancelledUser, format!("cancelled by a command of run {inside}"))
+            }
+            StopCause::CancelledByUser { inside: None } => {
+                (ReasonCode::CancelledUser, "cancelled by a person".to_owned())
+            }
+            StopCause::Deadline => (ReasonCode::TimedOutDeadline, "the run's own time was up".to_owned()),
+        };
+        Reason { code, summary, evidence }
     }
 
     /// Who denied what, and why. A reason travels unchanged from a nested run to the one around it.

@@ -296,7 +296,7 @@ impl Deciding<'_> {
     pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
         let cell = self.cell(settled.check, &settled.scope);
         let Some(key) = cell.and_then(|cell| cell.last_key.clone()) else { return };
-        if self.state.waits.is_empty() || self.state.stopping.is_some() {
+        if self.state.waits.is_empty() || self.state.admission.is_stopping() {
             return;
         }
         for (location, awaited, digest) in self.waits_for_elsewhere() {

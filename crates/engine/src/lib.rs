@@ -5,6 +5,7 @@
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
 mod accounting;
+mod admission;
 mod ai;
 mod apply;
 mod apply_error;

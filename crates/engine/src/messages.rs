@@ -132,7 +132,7 @@ impl Deciding<'_> {
 
     /// Whether something that would begin must wait, because the run makes way as soon as its effects have ended.
     pub(crate) fn is_held_back(&mut self, location: &Location) -> bool {
-        let is_held = self.state.making_way.is_some() && self.state.stopping.is_none();
+        let is_held = self.state.admission.drain_request().is_some();
         if is_held {
             self.agenda().held_back.insert(location.clone());
         }
@@ -141,7 +141,7 @@ impl Deciding<'_> {
 
     /// Stops a run that makes way once no effect is under way. A run that has nothing left to do completes.
     pub(crate) fn makes_way(&mut self) -> bool {
-        let Some(request) = self.state.making_way.clone().filter(|_| self.state.stopping.is_none()) else {
+        let Some(request) = self.state.admission.drain_request().cloned() else {
             return false;
         };
         let is_open = |node: &Node| match node {
@@ -253,9 +253,9 @@ impl Deciding<'_> {
     /// because nothing else would ever end it.
     pub(crate) fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
         self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             self.ask_for(Effect::Stop { attempt });
-        } else if self.state.making_way.is_some() {
+        } else if self.state.admission.drain_request().is_some() {
             self.ask_for(Effect::MakeWay { attempt });
         }
     }

@@ -33,7 +33,7 @@ impl Deciding<'_> {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
-        let Some(reconcile) = spec.reconcile.as_ref().filter(|_| self.state.stopping.is_none()) else {
+        let Some(reconcile) = spec.reconcile.as_ref().filter(|_| !self.state.admission.is_stopping()) else {
             return self.ask_about_unknown_effect(location, "");
         };
         let rendered = self.render_reconcile(*check, scope, reconcile).and_then(|request| {
@@ -122,7 +122,7 @@ impl Deciding<'_> {
                     Some(effect) => self.wait_for_elsewhere(&location, &effect),
                     None => self.ask_about_unknown_effect(&location, &detail),
                 }
-                if self.state.stopping.is_some() {
+                if self.state.admission.is_stopping() {
                     self.wind_up(&location);
                 }
             }

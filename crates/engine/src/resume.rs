@@ -17,13 +17,13 @@ impl Deciding<'_> {
         self.agenda().inspection_asked = false;
         self.agenda().looking.clear();
         let plan = self.plan();
-        let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
+        let code = if self.state.admission.is_stopping() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, _) in self.nested_waits() {
             // It is among the open attempts below.
             self.no_longer_wait(&attempt);
         }
         for (attempt, _) in self.at_work(PhaseName::Reconciling) {
-            if self.state.stopping.is_some() {
+            if self.state.admission.is_stopping() {
                 let fault =
                     ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
                 self.take_finding(&attempt, Answer::fault(fault));
@@ -36,7 +36,7 @@ impl Deciding<'_> {
             let external = spec.criticality == Criticality::External;
             if request.provider == ProviderName::NESTED {
                 self.call_nested(attempt, request);
-            } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
+            } else if self.state.admission.is_stopping() || (external && !spec.idempotent) {
                 let fault = ProviderFault::transient(code.clone(), "Escrow was ended while this ran")
                     .with_unknown_effect();
                 self.take_answer(&attempt, Answer::fault(fault));
@@ -50,7 +50,7 @@ impl Deciding<'_> {
         for location in self.consulting() {
             self.issue_consultation(&location);
         }
-        if self.state.stopping.is_none() {
+        if !self.state.admission.is_stopping() {
             self.ask_ledger_again();
             for news in ledger {
                 self.take_ledger_news(news);

@@ -38,7 +38,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         let spec = plan.check(*check);
         let Some(retry) = spec.retry else { return false };
-        let may_look = spec.reconcile.is_some() && self.state.stopping.is_none();
+        let may_look = spec.reconcile.is_some() && !self.state.admission.is_stopping();
         if !may_look || !self.may_retry(*check, scope, Some(FaultClass::Transient)) {
             return false;
         }

@@ -14,12 +14,13 @@ use escrow_model::{
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::admission::{Admission, StopCause};
 use crate::apply_error::ApplyError;
 use crate::effect::EffectStanding;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Run, Turn};
-use crate::state::{Activation, Cell, NestedBefore, Node, Stopping};
+use crate::state::{Activation, Cell, NestedBefore, Node};
 use crate::turn::Deciding;
 
 /// The member of a nested run's record that says whether a route may lead away from its effects.
@@ -50,7 +51,7 @@ impl Run {
             RunStatus::Completed => Err(CannotRetry::Completed),
             // Nor does an override lead around it.
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted
-                if self.state.stopping == Some(Stopping::Denied) =>
+                if matches!(self.state.admission.stop_cause(), Some(StopCause::Denied(_))) =>
             {
                 Err(CannotRetry::Denied)
             }
@@ -139,9 +140,7 @@ impl Run {
         self.state.reason = None;
         self.state.ended_at = None;
         self.state.reopened_at = Some(at);
-        self.state.stopping = None;
-        self.state.making_way = None;
-        self.state.denial = None;
+        self.state.admission = Admission::Open;
         self.state.first_failure = None;
         self.state.delivery = None;
         self.state.overridden = None;

@@ -37,7 +37,7 @@ impl Deciding<'_> {
     pub(crate) fn consider_route(&mut self, location: &Location) {
         let Some(route) = self.state.routes.get(location).cloned() else { return };
         let Location { check, scope } = location;
-        if self.state.stopping.is_some() || self.is_halted(*check, scope) {
+        if self.state.admission.is_stopping() || self.is_halted(*check, scope) {
             self.end_route(location, route.block);
             return;
         }

@@ -11,6 +11,7 @@ use escrow_model::{
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::admission::Admission;
 use crate::apply_error::ApplyError;
 use crate::by_scope::ByScope;
 use crate::filter::left_out;
@@ -385,11 +386,7 @@ impl Run {
             violations: 0,
             loops: BTreeMap::new(),
             halted: Default::default(),
-            stopping: None,
-            making_way: None,
-            denial: None,
-            successor: None,
-            cancelled_inside: None,
+            admission: Admission::Open,
             decisions: Vec::new(),
             resumed_by: Vec::new(),
             first_failure: None,
@@ -500,7 +497,7 @@ impl Run {
 
     /// When the run's own time is up.
     pub(crate) fn deadline(&self) -> Option<Millis> {
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             return None;
         }
         let timeout = self.state.options.timeout_ms.or(self.state.plan.timeout_ms)?;

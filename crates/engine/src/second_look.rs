@@ -68,7 +68,10 @@ impl Deciding<'_> {
         let Location { check, scope } = &location;
         let cell = self.cell(*check, scope);
         let awaited = cell.is_some_and(|cell| matches!(cell.phase, Phase::Pending | Phase::Due));
-        if !awaited || self.next_attempt(*check, scope) != attempt.number || self.state.stopping.is_some() {
+        if !awaited
+            || self.next_attempt(*check, scope) != attempt.number
+            || self.state.admission.is_stopping()
+        {
             return;
         }
         match changed {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery,
-    EffectState, Facts, Issue, Message, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome,
-    Request, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    EffectState, Facts, Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, Request,
+    RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
+use crate::admission::Admission;
 use crate::ai::{HarnessTotals, Spent};
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
@@ -82,16 +83,7 @@ pub(crate) struct State {
     /// Scopes whose loop budget is spent.
     pub(crate) halted: BTreeSet<Region>,
 
-    /// Why no new work starts.
-    pub(crate) stopping: Option<Stopping>,
-    /// A request to end that comes into force as soon as no effect is under way. Nothing begins until then.
-    pub(crate) making_way: Option<Message>,
-    /// Set if the run stops because of a denial.
-    pub(crate) denial: Option<Denial>,
-    /// The run that replaces this one in its group, if it stops for that.
-    pub(crate) successor: Option<RunId>,
-    /// The run whose command cancelled this one, if it stops for that.
-    pub(crate) cancelled_inside: Option<RunId>,
+    pub(crate) admission: Admission,
     /// What people decided, in order.
     pub(crate) decisions: Vec<RecordedDecision>,
     /// The actors who resumed the run.
@@ -166,14 +158,6 @@ pub(crate) struct Agenda {
     pub(crate) withheld: BTreeSet<Disclosure>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopping {
-    CancelledByUser,
-    CancelledBySystem,
-    Deadline,
-    Denied,
-}
-
 /// What a person decided about a wait, or that it expired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedDecision {
@@ -185,19 +169,6 @@ pub struct RecordedDecision {
     pub by: Option<String>,
     pub claim: Option<String>,
     pub note: Option<String>,
-}
-
-/// What ended a run by a denial.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Denial {
-    Here {
-        check: CheckIndex,
-        by: Option<String>,
-        claim: Option<String>,
-        note: Option<String>,
-    },
-    /// A nested run was denied, for this reason.
-    Nested(Reason),
 }
 
 /// Fails the run independently of the verdicts of its checks.

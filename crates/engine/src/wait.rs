@@ -113,7 +113,7 @@ impl Deciding<'_> {
         if current != Some(number) || !(running || self.waits_with_nested(&location)) {
             return;
         }
-        if self.state.stopping.is_some() {
+        if self.state.admission.is_stopping() {
             match lease {
                 // Its holder has the cancellation in its inbox and will end it. This run does not wait for that, but
                 // remembers which run it was: `resume --failed` opens it again.

@@ -49,7 +49,7 @@ impl Run {
         let plan = self.plan();
         let spec = plan.check(check);
         let finish = block != RoutingBlock::Finish && !spec.on_finish.is_empty();
-        if finish && self.state.stopping.is_none() {
+        if finish && !self.state.admission.is_stopping() {
             self.insert_route(check, scope, RoutingBlock::Finish);
         }
         // A `forEach` check settles before its `on_finish`, or its items could never run. Others do, unless it

@@ -4,12 +4,13 @@ use escrow_model::{
     ApprovalStatus, Assumption, CheckIndex, EffectInQuestion, Message, Millis, ScopePath, WaitKind,
 };
 
+use crate::admission::{Denial, StopCause};
 use crate::apply_error::ApplyError;
 use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{Approved, Denial, Node, RecordedDecision, Stopping, Wait};
+use crate::state::{Approved, Node, RecordedDecision, Wait};
 
 impl Run {
     pub(super) fn wait(&mut self, id: &str, wait: Wait) -> Result<(), ApplyError> {
@@ -152,12 +153,12 @@ impl Run {
             // The verdict or the attempt's answer follows as an entry of its own.
             Message::Deny { id, by, claim, note } => {
                 let wait = self.state.waits.get(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
-                self.stop_denied(Denial::Here {
+                self.stop(StopCause::Denied(Denial::Here {
                     check: wait.location.check,
                     by: by.clone(),
                     claim: claim.clone(),
                     note: note.clone(),
-                });
+                }));
             }
             Message::Answer { .. } => {}
             Message::Assume { check, scope, assumption, .. } => {
@@ -172,10 +173,11 @@ impl Run {
                     Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
                 }
             }
-            Message::Cancel { system, successor, inside, .. } => {
-                self.state.successor.clone_from(successor);
-                self.state.cancelled_inside.clone_from(inside);
-                self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser });
+            Message::Cancel { system: true, successor, .. } => {
+                self.stop(StopCause::CancelledBySystem { successor: successor.clone() });
+            }
+            Message::Cancel { system: false, inside, .. } => {
+                self.stop(StopCause::CancelledByUser { inside: inside.clone() });
             }
         }
         Ok(())
