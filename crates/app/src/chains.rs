@@ -19,4 +19,4 @@ pub use escrow_store::{ChainRow, ChainRunFilter, ChainRunRow};
 pub use fire::{FireEvent, FireOutcome, FiredRun, begin_fire, drive, fire, fire_key};
 pub use list::{FileState, ListedChain, find, list, plan_of, show};
 pub use plan::{ChainPlan, PlannedStep, plan};
-pub use runs::StepLinks;
+pub use runs::{ChainRun, StepLinks};

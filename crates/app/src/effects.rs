@@ -6,7 +6,6 @@ use escrow_engine::{EffectResolution, Run};
 use escrow_model::{EffectState, Event, Message, ProviderName, RunId, WaitKind};
 use escrow_runtime::{Inseparable, now_ms};
 use escrow_store::{EffectFilter, Queries, RunRow};
-use serde_json::Value;
 
 pub use escrow_engine::SettledAs;
 pub use escrow_store::EffectRow;
@@ -211,7 +210,7 @@ async fn with_nested(queries: &dyn Queries, run: RunId) -> Result<Vec<RunId>, Er
         for (_, entry) in queries.entries(&run, 0).await? {
             let nested = match &entry.event {
                 Event::WaitStarted { kind: WaitKind::Nested, id, .. } => Some(id.as_str()),
-                Event::AttemptAnswered { answer, .. } => answer.record.get("run_id").and_then(Value::as_str),
+                Event::AttemptAnswered { answer, .. } => answer.nested_run(),
                 _ => None,
             };
             let nested = nested.map(RunId::from_stored).filter(|run| !found.contains(run));

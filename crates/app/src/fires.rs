@@ -12,7 +12,7 @@ mod by_hand;
 mod replace;
 mod turn;
 
-use escrow_model::{CatchUp, ChainConcurrency, ChainRules, ChainStatus, EventTrigger};
+use escrow_model::{CatchUp, ChainRules, ChainStatus, EventTrigger};
 use escrow_playbook::{Diagnostic, Severity};
 use escrow_runtime::now_ms;
 use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules};
@@ -36,10 +36,10 @@ pub async fn list(app: &App, filter: &FireFilter) -> Result<Vec<FireRow>, Error>
     Ok(app.fires_to_read()?.fires(filter).await?)
 }
 
-/// Documents of the fires that have no run, or not yet, newest first.
-pub async fn without_run(app: &App, chain: Option<&str>, limit: usize) -> Result<Vec<Value>, Error> {
+/// The fires that have no run, or not yet, newest first.
+pub async fn without_run(app: &App, chain: Option<&str>, limit: usize) -> Result<Vec<FireRow>, Error> {
     let filter = FireFilter { chain: chain.map(str::to_owned), without_run: true, limit: Some(limit) };
-    Ok(list(app, &filter).await?.iter().map(document).collect())
+    list(app, &filter).await
 }
 
 /// A fire as documents show it.
@@ -78,13 +78,11 @@ pub(crate) fn rules(chain: Option<&ChainRow>, key: &str, event: &str) -> FireRul
         Some(ChainStatus::Paused) if !is_by_hand => Some("the chain is paused"),
         Some(ChainStatus::Active | ChainStatus::Paused) => None,
     };
-    let defined = |key: &str| chain.and_then(|chain| chain.definition.get(key));
-    let concurrency = defined("concurrency").and_then(Value::as_str).and_then(ChainConcurrency::parse);
-    let max_depth = defined("max_depth").and_then(Value::as_u64).and_then(|depth| u32::try_from(depth).ok());
     FireRules {
-        concurrency: concurrency.unwrap_or_default(),
-        catches_up: event == EventTrigger::SCHEDULE && defined("trigger").is_some_and(catches_up),
-        max_depth: max_depth.unwrap_or(ChainRules::MAX_DEPTH),
+        concurrency: chain.map(ChainRow::concurrency).unwrap_or_default(),
+        catches_up: event == EventTrigger::SCHEDULE
+            && chain.and_then(ChainRow::trigger).is_some_and(catches_up),
+        max_depth: chain.map_or(ChainRules::MAX_DEPTH, ChainRow::max_depth),
         inactive,
         at: now_ms(),
     }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use escrow_engine::Run;
-use escrow_model::{Answer, Entry, Event, ScopePath, ScopedCheck};
+use escrow_model::{Answer, Entry, ScopePath, ScopedCheck};
 use escrow_runtime::spool_label;
 use serde_json::Value;
 
@@ -54,13 +54,11 @@ pub fn attempts_of_item(entries: &[Entry], run: &Run, name: &str) -> BTreeSet<(S
     let Some((place, value)) = now.iter().find(|(scope, _)| format!("{check}{scope}") == name) else {
         return BTreeSet::new();
     };
-    let of_value: Vec<(&ScopePath, u32)> = entries
-        .iter()
-        .filter_map(|entry| match &entry.event {
-            Event::AttemptStarted { check: of, scope, attempt, request, .. }
-                if of == check && request.item.as_ref() == *value =>
-            {
-                Some((scope, *attempt))
+    let items = Timeline::new(run.plan_of()).read(entries).into_iter();
+    let of_value: Vec<(&ScopePath, u32)> = items
+        .filter_map(|item| match item.what {
+            What::AttemptStarted { of, attempt, item, .. } if of.check == check && item == *value => {
+                Some((of.scope, attempt))
             }
             _ => None,
         })

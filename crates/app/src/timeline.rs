@@ -103,6 +103,11 @@ impl Timeline {
         open.iter().filter_map(|check| self.report_fan(check, now)).collect()
     }
 
+    /// The length of the longest list that a `forEach` check gave.
+    pub fn items_max(&self) -> usize {
+        self.sizes.values().flat_map(BTreeMap::values).copied().max().unwrap_or(0)
+    }
+
     /// Nothing runs any more.
     pub fn clear(&mut self) {
         *self = Timeline::new(&self.plan);

@@ -35,6 +35,15 @@ fn show(line: &Line) -> String {
 }
 
 #[test]
+fn the_longest_list_is_known_once_it_is_given() {
+    let played = play("list forEach; each<list", &["list: [1,2,3]"], &Options::default());
+    let mut timeline = Timeline::new(played.run.plan_of());
+    assert_eq!(timeline.items_max(), 0);
+    drop(timeline.read(&played.journal));
+    assert_eq!(timeline.items_max(), 3);
+}
+
+#[test]
 fn a_verdict_and_a_skip_are_lines_of_their_own() {
     check(
         "a; b<a",

@@ -109,6 +109,18 @@ fn shipped_rooms_use_the_store_through_its_async_traits() {
     }
 }
 
+/// `app::timeline` interprets events for display.
+#[test]
+fn neither_the_terminal_nor_the_pages_read_journal_events() {
+    for room in ["studio", "cli"] {
+        for (path, text) in sources(&root().join("crates").join(room).join("src")) {
+            let imports = text.split("use escrow_model::").skip(1).filter_map(|rest| rest.split(';').next());
+            let mut words = imports.flat_map(|names| names.split(|c: char| !c.is_alphanumeric()));
+            assert!(!words.any(|word| word == "Event"), "`{}` reads journal events", path.display());
+        }
+    }
+}
+
 #[derive(Default)]
 struct Dependencies {
     normal: BTreeSet<String>,

@@ -145,7 +145,7 @@ impl Run {
         self.state.totals.add(answer);
         let nested =
             answer.record.get(NESTED_TOTALS).and_then(|totals| HarnessTotals::deserialize(totals).ok());
-        if let (Some(run), Some(totals)) = (answer.record.get("run_id").and_then(Value::as_str), nested) {
+        if let (Some(run), Some(totals)) = (answer.nested_run(), nested) {
             self.state.nested_totals.insert(run.to_owned(), totals);
         }
     }

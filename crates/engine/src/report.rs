@@ -3,8 +3,8 @@
 //! Derived from the journal alone, so a replayed run reports the same as a live one.
 
 use escrow_model::{
-    ApprovedPlaybook, CheckIndex, CheckStatus, Criticality, EffectState, Issue, Millis, RecordedOutcome,
-    Request, ScopePath, SkipReason, Verdict,
+    Answer, ApprovedPlaybook, CheckIndex, CheckStatus, Criticality, EffectState, Issue, Millis,
+    RecordedOutcome, Request, ScopePath, SkipReason, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -25,11 +25,18 @@ pub struct CheckReport<'r> {
     /// Of a skipped check.
     pub skip_reason: Option<SkipReason>,
     pub issues: Vec<&'r Issue>,
-    /// What the provider recorded about the last attempt. A fan-out has none.
-    pub record: Option<&'r Map<String, Value>>,
+    /// Of the last attempt. A fan-out has none.
+    pub answer: Option<&'r Answer>,
     /// What safe mode kept it from doing. A fan-out has it in its items.
     pub prevented: Option<&'r Request>,
     pub has_items: bool,
+}
+
+impl<'r> CheckReport<'r> {
+    /// What the provider recorded about the last attempt.
+    pub fn record(&self) -> Option<&'r Map<String, Value>> {
+        self.answer.map(|answer| &answer.record)
+    }
 }
 
 /// One item of a fan-out.
@@ -60,7 +67,6 @@ impl Run {
         let state = &self.state.checks[check.place()];
         let status = self.check_status(check);
         let cell = state.nodes.get(&ScopePath::root()).and_then(Node::cell);
-        let record = cell.and_then(|cell| cell.answer.as_ref()).map(|answer| &answer.record);
         CheckReport {
             index: check,
             name: &spec.name,
@@ -69,7 +75,7 @@ impl Run {
             runs: state.runs,
             skip_reason: self.skip_reason(check, status),
             issues: self.issues_of(check),
-            record,
+            answer: cell.and_then(|cell| cell.answer.as_deref()),
             prevented: cell.and_then(prevented),
             has_items: !spec.fan.is_empty(),
         }

@@ -170,7 +170,7 @@ impl Run {
         if self.state.plan.check(check).provider != ProviderName::NESTED {
             return;
         }
-        let Some(id) = answer.record.get("run_id").and_then(Value::as_str) else { return };
+        let Some(id) = answer.nested_run() else { return };
         let says = |member: &str| answer.record.get(member) == Some(&Value::Bool(true));
         let before = NestedBefore {
             run: RunId::from_stored(id),

@@ -100,6 +100,21 @@ impl Answer {
         self.record.get("run_id").and_then(Value::as_str)
     }
 
+    /// How long the provider says that it worked.
+    pub fn duration_ms(&self) -> Option<u64> {
+        self.record.get("duration_ms").and_then(Value::as_u64)
+    }
+
+    /// What the newest outcome of this kind contains, among those of the nested run.
+    pub fn outcome_of_kind(&self, kind: &str) -> Option<&Value> {
+        self.nested_run()?;
+        let outcomes = self.output.get("outcomes")?.as_array()?;
+        outcomes
+            .iter()
+            .find(|outcome| outcome.get("kind").and_then(Value::as_str) == Some(kind))?
+            .get("content")
+    }
+
     /// The outcome that a nested run is known by: its newest, if the run ended well.
     pub fn primary_outcome(&self) -> Option<&Value> {
         self.nested_run()?;

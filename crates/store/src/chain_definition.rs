@@ -1,6 +1,6 @@
 //! Defined chains and their runs, as lists show them.
 
-use escrow_model::{ChainId, ChainStatus, Millis, RunId, RunStatus};
+use escrow_model::{ChainConcurrency, ChainId, ChainRules, ChainStatus, Millis, RunId, RunStatus};
 use serde_json::Value;
 
 /// A chain that `chain define` has activated.
@@ -24,6 +24,28 @@ pub struct ChainRow {
     pub defined_by: Option<String>,
     pub created_at: Millis,
     pub updated_at: Millis,
+}
+
+impl ChainRow {
+    pub fn description(&self) -> Option<&str> {
+        self.definition.get("description").and_then(Value::as_str)
+    }
+
+    /// What fires it, as the file has it; `None` when only people do.
+    pub fn trigger(&self) -> Option<&Value> {
+        self.definition.get("trigger").filter(|trigger| !trigger.is_null())
+    }
+
+    pub fn concurrency(&self) -> ChainConcurrency {
+        let written = self.definition.get("concurrency").and_then(Value::as_str);
+        written.and_then(ChainConcurrency::parse).unwrap_or_default()
+    }
+
+    /// How many chains may fire one another.
+    pub fn max_depth(&self) -> u32 {
+        let written = self.definition.get("max_depth").and_then(Value::as_u64);
+        written.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(ChainRules::MAX_DEPTH)
+    }
 }
 
 /// A definition to be activated.
@@ -74,6 +96,13 @@ pub struct ChainRunRow {
     pub step_outcomes: Vec<Value>,
     pub created_at: Millis,
     pub updated_at: Millis,
+}
+
+impl ChainRunRow {
+    /// The name of the event that fired it.
+    pub fn event_name(&self) -> &str {
+        self.trigger_event.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
 }
 
 /// Which runs of chains to list; the default lists all.

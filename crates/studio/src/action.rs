@@ -208,7 +208,7 @@ pub(crate) async fn fire(view: View) -> Answered {
     let chain = name.clone();
     let hosted = view.studio.driver.spawn(move |_| async move {
         let run = chains::fire(&app, &chain, event, &mut |_| {}).await?;
-        chains::runs::document_of(&*app.queries()?, &run).await
+        Ok(documents::chain_run(&chains::runs::of_run(&*app.queries()?, run).await?))
     });
     let document = match tokio::time::timeout(PATIENCE, hosted.join()).await {
         Ok(Err(error)) => return Err(Failed::of(&posted, error, None)),

@@ -47,7 +47,7 @@ fn check_of(run: &Run, check: &CheckReport<'_>) -> Value {
         "skip_reason": check.skip_reason,
         "issues": check.issues,
         "output": run.output_of(check.index),
-        "result": check.record,
+        "result": check.record(),
     });
     if check.has_items {
         let fan = &run.plan_of().check(check.index).fan;

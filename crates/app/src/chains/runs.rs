@@ -3,10 +3,8 @@
 use escrow_engine::{OpenWait, Run};
 use escrow_model::{CheckIndex, RunId, RunStatus, WaitKind};
 use escrow_store::{ChainRunFilter, ChainRunRow, Queries, RunFilter};
-use serde_json::Value;
 
 use crate::app::App;
-use crate::documents;
 use crate::error::Error;
 
 /// How deep a wait is looked for in nested runs.
@@ -31,31 +29,46 @@ pub async fn rows(app: &App, filter: &ChainRunFilter) -> Result<Vec<ChainRunRow>
     Ok(app.queries()?.chain_runs(filter).await?)
 }
 
-/// The documents of runs of chains.
-pub async fn documents(queries: &dyn Queries, rows: &[ChainRunRow]) -> Result<Vec<Value>, Error> {
+/// A run of a chain, with what its steps led to.
+#[derive(Debug)]
+pub struct ChainRun {
+    pub row: ChainRunRow,
+    pub run: Run,
+    /// In the order of the steps.
+    pub links: Vec<StepLinks>,
+}
+
+impl ChainRun {
+    /// The steps, in their order.
+    pub fn steps(&self) -> impl Iterator<Item = (CheckIndex, &StepLinks)> {
+        self.run.plan_of().indices().zip(&self.links)
+    }
+}
+
+/// Replays runs of chains.
+pub async fn read(queries: &dyn Queries, rows: &[ChainRunRow]) -> Result<Vec<ChainRun>, Error> {
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         let run = crate::runs::replay_of(queries, &row.id).await?;
-        all.push(document(queries, row, &run).await?);
+        all.push(with_links(queries, row.clone(), run).await?);
     }
     Ok(all)
 }
 
-/// The document of a run of a chain, with its steps.
-pub async fn document(queries: &dyn Queries, row: &ChainRunRow, run: &Run) -> Result<Value, Error> {
-    let mut links = Vec::new();
-    for index in run.plan_of().indices() {
-        links.push(step_links(queries, run, index).await?);
-    }
-    Ok(documents::chain_run(row, run, &links))
-}
-
-/// The document of a run that has just been driven.
-pub async fn document_of(queries: &dyn Queries, run: &Run) -> Result<Value, Error> {
+/// A run that has just been driven.
+pub async fn of_run(queries: &dyn Queries, run: Run) -> Result<ChainRun, Error> {
     let id = &run.options().run;
     let row = queries.chain_run(id).await?;
     let row = row.ok_or_else(|| Error::not_found("unknown_run", format!("`{id}` is no run of a chain")))?;
-    document(queries, &row, run).await
+    with_links(queries, row, run).await
+}
+
+async fn with_links(queries: &dyn Queries, row: ChainRunRow, run: Run) -> Result<ChainRun, Error> {
+    let mut links = Vec::new();
+    for index in run.plan_of().indices() {
+        links.push(step_links(queries, &run, index).await?);
+    }
+    Ok(ChainRun { row, run, links })
 }
 
 async fn step_links(queries: &dyn Queries, run: &Run, index: CheckIndex) -> Result<StepLinks, Error> {

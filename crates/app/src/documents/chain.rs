@@ -2,10 +2,10 @@
 
 use escrow_engine::{Evaluation, Run};
 use escrow_model::{CheckIndex, RunStatus, rfc3339};
-use escrow_store::ChainRunRow;
+use escrow_store::{ChainRunRow, FireRow};
 use serde_json::{Value, json};
 
-use crate::chains::{ChainPlan, ListedChain, PlannedStep, StepLinks};
+use crate::chains::{ChainPlan, ChainRun, ListedChain, PlannedStep, StepLinks};
 
 pub fn chains(listed: &[ListedChain]) -> Value {
     json!({ "chains": listed.iter().map(chain).collect::<Vec<_>>() })
@@ -26,10 +26,10 @@ pub fn chain(listed: &ListedChain) -> Value {
         "id": row.id,
         "name": row.name,
         "status": row.status,
-        "description": row.definition.get("description"),
-        "trigger": row.definition.get("trigger"),
-        "concurrency": row.definition.get("concurrency").cloned().unwrap_or_else(|| json!("skip")),
-        "max_depth": row.definition.get("max_depth").cloned().unwrap_or_else(|| json!(escrow_model::ChainRules::MAX_DEPTH)),
+        "description": row.description(),
+        "trigger": row.trigger(),
+        "concurrency": row.concurrency(),
+        "max_depth": row.max_depth(),
         "steps": steps_of_definition(&row.definition),
         "file": row.file,
         "file_state": listed.file.as_str(),
@@ -69,22 +69,26 @@ fn row_summary(run: &ChainRunRow) -> Value {
 }
 
 /// A chain with its text, its last runs and its last fires without a run.
-pub fn chain_with_runs(listed: &ListedChain, runs: &[Value], fires: &[Value]) -> Value {
+pub fn chain_with_runs(listed: &ListedChain, runs: &[ChainRun], fires: &[FireRow]) -> Value {
     let mut document = chain(listed);
     document["definition"] = listed.row.definition.clone();
     document["text"] = json!(listed.row.text);
-    json!({ "chain": document, "chain_runs": runs, "fires": fires })
+    let mut whole = chain_runs(runs, fires);
+    whole["chain"] = document;
+    whole
 }
 
 /// Runs of chains, and fires without a run.
-pub fn chain_runs(runs: &[Value], fires: &[Value]) -> Value {
+pub fn chain_runs(runs: &[ChainRun], fires: &[FireRow]) -> Value {
+    let runs: Vec<Value> = runs.iter().map(chain_run).collect();
+    let fires: Vec<Value> = fires.iter().map(crate::fires::document).collect();
     json!({ "chain_runs": runs, "fires": fires })
 }
 
-/// A run of a chain with its steps. `links` has what the store knows of each step.
-pub fn chain_run(row: &ChainRunRow, run: &Run, links: &[StepLinks]) -> Value {
-    let steps: Vec<Value> =
-        run.plan_of().indices().zip(links).map(|(index, links)| step(run, index, links)).collect();
+/// A run of a chain with its steps.
+pub fn chain_run(chain_run: &ChainRun) -> Value {
+    let ChainRun { row, run, .. } = chain_run;
+    let steps: Vec<Value> = chain_run.steps().map(|(index, links)| step(run, index, links)).collect();
     json!({
         "id": row.id,
         "chain": row.chain,

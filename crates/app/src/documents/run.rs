@@ -90,7 +90,7 @@ fn check_document(run: &Run, check: &CheckReport<'_>) -> Value {
         "skip_reason": check.skip_reason,
         "issues": check.issues,
         "output": run.output_of(check.index),
-        "result": check.record,
+        "result": check.record(),
     });
     if let Some(request) = check.prevented {
         document["would_have_done"] = prevented(run, check, request);

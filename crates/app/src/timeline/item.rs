@@ -7,6 +7,8 @@ use escrow_model::{
     RoutingBlock, RunId, RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
+use serde_json::Value;
+
 use super::fan::FanProgress;
 use crate::words::Evaluated;
 
@@ -47,6 +49,8 @@ pub enum What<'e> {
         attempt: u32,
         external: bool,
         provider: &'e str,
+        /// The value that an item is for.
+        item: Option<&'e Value>,
         /// In safe mode, what an agent is told.
         prompt: Option<&'e str>,
     },

@@ -65,12 +65,11 @@ impl Timeline {
                 let (attempt, external, provider) = (*attempt, *external, request.provider.as_str());
                 let is_shown = self.shows_prompts && request.provider == ProviderName::AI;
                 let prompt = request.fields.get("prompt").and_then(Value::as_str).filter(|_| is_shown);
-                What::AttemptStarted { of, attempt, external, provider, prompt }
+                What::AttemptStarted { of, attempt, external, provider, item: request.item.as_ref(), prompt }
             }
             Event::AttemptAnswered { check, scope, attempt, answer } => {
                 let of = CheckScope { check, scope };
-                let measured = answer.record.get("duration_ms").and_then(Value::as_u64);
-                let duration_ms = self.answer(of, &answer.output, measured, at);
+                let duration_ms = self.answer(of, &answer.output, answer.duration_ms(), at);
                 What::AttemptAnswered { of, attempt: *attempt, answer, duration_ms }
             }
             Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {

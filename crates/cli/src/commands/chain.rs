@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use escrow_app::chains::{self, ChainPlan, FireEvent, ListedChain, PlannedStep};
+use escrow_app::chains::{self, ChainPlan, ChainRun, FireEvent, ListedChain, PlannedStep};
 use escrow_app::messages::ready_waits;
 use escrow_app::{App, Error, documents, fires, inputs, schedule};
 use escrow_engine::Run;
-use escrow_model::{ChainStatus, Millis, rfc3339};
-use escrow_store::{ChainDefined, ChainRow, ChainRunFilter};
+use escrow_model::{ChainStatus, CheckStatus, Millis, RunStatus, rfc3339};
+use escrow_store::{ChainDefined, ChainRow, ChainRunFilter, FireRow};
 use serde_json::{Value, json};
 
 use super::run::directory;
@@ -118,7 +118,7 @@ async fn show(name: &str, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let shown = chains::show(app, name).await?;
     let queries = app.queries()?;
     let latest: Vec<_> = shown.runs.iter().take(SHOWN_RUNS).cloned().collect();
-    let runs = chains::runs::documents(&*queries, &latest).await?;
+    let runs = chains::runs::read(&*queries, &latest).await?;
     let without = fires::without_run(app, Some(name), SHOWN_RUNS).await?;
     if ui.output() != Output::Human {
         ui.data(&documents::chain_with_runs(&shown, &runs, &without));
@@ -226,28 +226,24 @@ async fn fire(arguments: &FireArguments, app: &App, ui: &Ui) -> Result<Exit, Err
     session::stop_on_signals(app);
     let event = event_of(arguments.event.as_deref())?;
     let run = chains::fire(app, &arguments.name, event, &mut |what| ui.say(&printable(what))).await?;
-    report(&run, app, ui).await
+    report(run, app, ui).await
 }
 
 /// Says how the run of a chain ended, or that it waits, and prints its object.
-async fn report(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
-    let exit = if run.waits().is_empty() { Exit::of(run) } else { Exit::Completed };
-    let ready = ready_waits(&*app.queries()?, run).await;
-    ui.say_lazily(|| closing(run, &ready, ui.paint).trim_end().to_owned());
+async fn report(run: Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let exit = if run.waits().is_empty() { Exit::of(&run) } else { Exit::Completed };
+    let ready = ready_waits(&*app.queries()?, &run).await;
+    ui.say_lazily(|| closing(&run, &ready, ui.paint).trim_end().to_owned());
     if ui.is_quiet() && exit != Exit::Completed {
-        ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
+        ui.say_even_when_quiet(verdict_of(&run, ui.paint).trim_end());
     }
-    let document = chains::runs::document_of(&*app.queries()?, run).await?;
+    let fired = chains::runs::of_run(&*app.queries()?, run).await?;
     match ui.output() {
-        Output::Human => ui.page(&steps_table(&document, ui.page)),
-        Output::Json => drop(ui.data(&document)),
-        Output::Jsonl => drop(ui.data(&json!({ "chain_run": document }))),
+        Output::Human => ui.page(&steps_table(&fired, ui.page)),
+        Output::Json => drop(ui.data(&documents::chain_run(&fired))),
+        Output::Jsonl => drop(ui.data(&json!({ "chain_run": documents::chain_run(&fired) }))),
     }
     Ok(exit)
-}
-
-fn word(document: &Value, key: &str) -> String {
-    printable(document[key].as_str().unwrap_or_default())
 }
 
 /// An unknown effect is no request that could be approved.
@@ -255,31 +251,33 @@ fn next_command(id: &str) -> String {
     if id.starts_with("a_") { format!("escrow approve {id}") } else { "escrow approvals".to_owned() }
 }
 
-fn steps_table(run: &Value, paint: Paint) -> String {
+fn steps_table(fired: &ChainRun, paint: Paint) -> String {
     let mut table = TextTable::new();
-    for step in run["steps"].as_array().map_or(&[][..], Vec::as_slice) {
-        let index = step["index"].to_string();
-        let name = word(step, "check");
-        let status = word(step, "status");
+    for (index, links) in fired.steps() {
+        let report = fired.run.check_report(index);
+        let place = format!("  {}", index.place());
+        let (name, status) = (printable(report.name), report.status.as_str());
+        let outcome = fired.run.step_outcome(index).and_then(|outcome| outcome.get("summary"));
+        let asked = links.approval.as_deref().filter(|_| report.status == CheckStatus::Waiting);
         let more = [
-            step["skip_reason"].as_str().map(str::to_owned),
-            step["outcome"]["summary"].as_str().map(printable),
-            step["approval_id"].as_str().filter(|_| status == "waiting").map(next_command),
+            report.skip_reason.map(|reason| reason.as_str().to_owned()),
+            outcome.and_then(Value::as_str).map(printable),
+            asked.map(next_command),
         ];
         let more = more.into_iter().flatten().collect::<Vec<_>>().join("  ");
-        let painted = match status.as_str() {
-            "succeeded" => paint.green(&status),
-            "failed" => paint.red(&status),
-            "waiting" | "unknown" => paint.yellow(&status),
-            _ => paint.dim(&status),
+        let painted = match report.status {
+            CheckStatus::Succeeded => paint.green(status),
+            CheckStatus::Failed => paint.red(status),
+            CheckStatus::Waiting | CheckStatus::Unknown => paint.yellow(status),
+            CheckStatus::Pending | CheckStatus::Running | CheckStatus::Skipped => paint.dim(status),
         };
-        let run = word(step, "run_id");
+        let run = links.run.as_ref().map_or("", |run| run.as_str());
         table.row(&[
-            (&format!("  {index}"), format!("  {index}")),
+            (&place, place.clone()),
             (&name, paint.bold(&name)),
-            (&status, painted),
+            (status, painted),
             (&more, more.clone()),
-            ("", paint.dim(&run)),
+            ("", paint.dim(run)),
         ]);
     }
     table.render()
@@ -288,15 +286,15 @@ fn steps_table(run: &Value, paint: Paint) -> String {
 async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let filter = ChainRunFilter { chain: arguments.name.clone(), limit: Some(arguments.limit) };
     let rows = chains::runs::rows(app, &filter).await?;
-    let runs = chains::runs::documents(&*app.queries()?, &rows).await?;
+    let runs = chains::runs::read(&*app.queries()?, &rows).await?;
     let without = fires::without_run(app, arguments.name.as_deref(), arguments.limit).await?;
     match ui.output() {
         Output::Json => {
             ui.data(&documents::chain_runs(&runs, &without));
         }
         Output::Jsonl => {
-            let told = runs.iter().all(|run| ui.data(&json!({ "chain_run": run })));
-            let _ = told && without.iter().all(|fire| ui.data(&json!({ "fire": fire })));
+            let told = runs.iter().all(|run| ui.data(&json!({ "chain_run": documents::chain_run(run) })));
+            let _ = told && without.iter().all(|fire| ui.data(&json!({ "fire": fires::document(fire) })));
         }
         Output::Human if runs.is_empty() && without.is_empty() => ui.page("no runs of chains"),
         Output::Human => {
@@ -311,15 +309,14 @@ async fn runs(arguments: &ChainRunsArguments, app: &App, ui: &Ui) -> Result<Exit
     Ok(Exit::Completed)
 }
 
-fn fires_table(fires: &[Value], paint: Paint) -> String {
+fn fires_table(fires: &[FireRow], paint: Paint) -> String {
     let mut table = TextTable::new();
     for fire in fires {
-        let (chain, status) = (word(fire, "chain"), word(fire, "status"));
-        let at = word(fire, "at").replace('T', " ").chars().take(19).collect::<String>();
-        let event = printable(fire["event"]["event"].as_str().unwrap_or_default());
-        let why = printable(fire["reason"]["summary"].as_str().unwrap_or_default());
+        let (chain, status) = (printable(&fire.chain), fire.status.as_str());
+        let (at, event) = (short_time(fire.at), printable(&fire.event));
+        let why = printable(fire.reason.as_deref().unwrap_or_default());
         table.row(&[
-            (&status, paint.yellow(&status)),
+            (status, paint.yellow(status)),
             (&chain, chain.clone()),
             (&event, event.clone()),
             (&at, paint.dim(&at)),
@@ -329,22 +326,23 @@ fn fires_table(fires: &[Value], paint: Paint) -> String {
     format!("fires without a run\n{}", table.render())
 }
 
-fn runs_table(runs: &[Value], paint: Paint) -> String {
+fn runs_table(runs: &[ChainRun], paint: Paint) -> String {
     let mut table = TextTable::new();
-    for run in runs {
-        let (id, chain) = (word(run, "id"), word(run, "chain"));
-        let status = word(run, "status").replace('_', " ");
-        let painted = match status.as_str() {
-            "completed" => paint.green(&status),
-            "running" => status.clone(),
-            "waiting approval" => paint.yellow(&status),
-            _ => paint.red(&status),
+    for ChainRun { row, run, .. } in runs {
+        let (id, chain, event) = (row.id.as_str(), printable(&row.chain), printable(row.event_name()));
+        let status = documents::chain_status(run.status()).replace('_', " ");
+        let painted = match run.status() {
+            RunStatus::Completed => paint.green(&status),
+            RunStatus::Running => status.clone(),
+            RunStatus::Waiting => paint.yellow(&status),
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+                paint.red(&status)
+            }
         };
-        let event = printable(run["trigger_event"]["name"].as_str().unwrap_or_default());
-        let started = word(run, "started_at").replace('T', " ").chars().take(19).collect::<String>();
-        let summary = printable(run["reason"]["summary"].as_str().unwrap_or_default());
+        let started = short_time(row.created_at);
+        let summary = printable(run.reason().map_or("", |reason| reason.summary.as_str()));
         table.row(&[
-            (&id, paint.cyan(&id)),
+            (id, paint.cyan(id)),
             (&status, painted),
             (&chain, chain.clone()),
             (&event, event.clone()),

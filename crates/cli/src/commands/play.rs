@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use escrow_app::shows::{self, ShowOrder};
+use escrow_app::shows::{self, GateState, ShowOrder};
 use escrow_app::{Error, runs};
 use escrow_engine::Run;
 use escrow_model::PlanKind;
@@ -61,53 +61,53 @@ async fn status(arguments: &PlayStatusArguments, shared: &Shared, ui: &Ui) -> Re
             vec![run]
         }
     };
-    let documents: Vec<Value> = found.iter().map(shows::document).collect();
     match ui.output() {
         Output::Human => {
-            let pages: Vec<String> = documents.iter().map(|show| page(show, ui.page)).collect();
+            let pages: Vec<String> = found.iter().map(|run| page(run, ui.page)).collect();
             let nothing = "no show was run here; `escrow play run FILE` runs one\n".to_owned();
             ui.page(&if pages.is_empty() { nothing } else { pages.join("\n") });
         }
         Output::Json | Output::Jsonl => {
+            let documents: Vec<Value> = found.iter().map(shows::document).collect();
             ui.data(&json!({ "shows": documents }));
         }
     }
     Ok(Exit::Completed)
 }
 
-fn page(show: &Value, paint: Paint) -> String {
-    let text = |value: &Value| printable(value.as_str().unwrap_or_default());
-    let mut page =
-        format!("{}  {}  {}", paint.bold(&text(&show["show"])), text(&show["id"]), text(&show["status"]));
-    if let Some(reason) = show["reason"]["summary"].as_str() {
-        page.push_str(&format!("  {}", printable(reason)));
+fn page(run: &Run, paint: Paint) -> String {
+    let mut page = format!(
+        "{}  {}  {}",
+        paint.bold(&printable(&run.plan_of().name)),
+        run.options().run,
+        run.status().as_str()
+    );
+    if let Some(reason) = run.reason() {
+        page.push_str(&format!("  {}", printable(&reason.summary)));
     }
     page.push('\n');
     let mut table = TextTable::new();
-    for play in show["plays"].as_array().into_iter().flatten() {
-        let name = format!("  {}", text(&play["name"]));
-        let status = match play["skip_reason"].as_str() {
-            Some(reason) => format!("skipped ({reason})"),
-            None => text(&play["status"]),
+    for play in shows::plays(run) {
+        let name = format!("  {}", printable(play.name));
+        let status = match play.skip_reason {
+            Some(reason) => format!("skipped ({})", reason.as_str()),
+            None => play.status.as_str().to_owned(),
         };
-        let runs = match play["runs"].as_u64() {
-            Some(runs) if runs > 1 => format!("{runs} attempts"),
-            Some(_) | None => String::new(),
-        };
-        let gate = match play["gate"]["state"].as_str() {
-            None => String::new(),
-            Some("open") => "gate open".to_owned(),
-            Some("opened_by_person") => "gate opened by a person".to_owned(),
-            Some("undecided") => "gate not decided yet".to_owned(),
-            Some("waiting") => "gate closed, a person is asked".to_owned(),
-            Some(_) => "gate closed".to_owned(),
+        let runs = if play.runs > 1 { format!("{} attempts", play.runs) } else { String::new() };
+        let gate = match play.gate.map(|gate| gate.state) {
+            None => "",
+            Some(GateState::Open) => "gate open",
+            Some(GateState::OpenedByPerson) => "gate opened by a person",
+            Some(GateState::Undecided) => "gate not decided yet",
+            Some(GateState::Waiting) => "gate closed, a person is asked",
+            Some(GateState::Closed) => "gate closed",
         };
         table.row(&[
             (name.as_str(), name.clone()),
             (status.as_str(), status.clone()),
             (runs.as_str(), runs.clone()),
-            (gate.as_str(), gate.clone()),
-            ("", text(&play["run_id"])),
+            (gate, gate.to_owned()),
+            ("", printable(play.run_id.unwrap_or_default())),
         ]);
     }
     page.push_str(&table.render());

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use escrow_app::RunView;
 use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline, What};
 use escrow_engine::Run;
-use escrow_model::{Entry, Event, Plan, RunId, ScopePath};
+use escrow_model::{Entry, Plan, RunId, ScopePath};
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::HarnessProgress;
 use escrow_runtime::{NestedNews, NestedOutput, Observer, now_ms};
@@ -72,8 +72,8 @@ impl LiveView {
     }
 
     /// Labels are as wide as the largest index needs, before the first item settles, so that columns line up.
-    fn make_room(&mut self, run: &Run, entries: &[Entry]) {
-        let digits = index_digits(run.plan_of(), entries);
+    fn make_room(&mut self, run: &Run) {
+        let digits = index_digits(self.timeline.items_max());
         if digits > self.index_digits {
             self.index_digits = digits;
             self.width = label_width(run.plan_of(), digits);
@@ -177,16 +177,9 @@ fn label_width(plan: &Plan, index_digits: usize) -> usize {
     widths.max().unwrap_or(0).min(LABEL_WIDTH_MAX)
 }
 
-/// The digits of the largest index that these entries bring: of the items of a `forEach` check.
-fn index_digits(plan: &Plan, entries: &[Entry]) -> usize {
-    let lengths = entries.iter().filter_map(|entry| match &entry.event {
-        Event::AttemptAnswered { check, answer, .. } => {
-            let is_list = plan.find(check).is_some_and(|index| plan.check(index).for_each);
-            answer.output.as_array().filter(|_| is_list).map(Vec::len)
-        }
-        _ => None,
-    });
-    lengths.max().map_or(1, |length| length.saturating_sub(1).to_string().len())
+/// The digits of the largest index of a list.
+fn index_digits(length: usize) -> usize {
+    length.saturating_sub(1).to_string().len()
 }
 
 /// Cuts a long name where there is no room for both the name and its counts.
@@ -233,7 +226,6 @@ impl Observer for LiveView {
         if self.ui.is_quiet() {
             return;
         }
-        self.make_room(run, entries);
         let mut lines = Vec::new();
         if !self.header {
             self.header = true;
@@ -246,6 +238,7 @@ impl Observer for LiveView {
             ));
         }
         let items = self.timeline.read(entries);
+        self.make_room(run);
         for item in &items {
             if let What::AttemptAnswered { of, answer, .. } = &item.what {
                 lines.extend(self.output.finish(&of.to_string(), self.ui.paint));
@@ -319,19 +312,12 @@ mod tests {
 
     #[test]
     fn labels_have_room_for_the_largest_index_of_the_items() {
-        use escrow_model::{Answer, Entry};
         let text = "checks: {list: {type: noop, forEach: true}, each: {type: noop, depends_on: list}}";
         let catalog = escrow_runtime::catalog();
         let plan = escrow_playbook::read(text, "p", &catalog, &escrow_playbook::NoReferences)
             .plan
             .expect("it loads");
-        let answered = |items: usize| {
-            let answer = std::sync::Arc::new(Answer::done(json!(vec![0; items])));
-            let event =
-                Event::AttemptAnswered { check: "list".into(), scope: ScopePath::root(), attempt: 1, answer };
-            index_digits(&plan, &[Entry { at: 0, event }])
-        };
-        assert_eq!([answered(0), answered(10), answered(11), answered(101)], [1, 1, 2, 3]);
+        assert_eq!([0, 10, 11, 101].map(index_digits), [1, 1, 2, 3]);
         assert_eq!([label_width(&plan, 1), label_width(&plan, 2)], [7, 8]);
     }
 }

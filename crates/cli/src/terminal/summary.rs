@@ -78,7 +78,7 @@ fn failing(run: &Run, check: &CheckReport<'_>, paint: Paint) -> String {
         for issue in &check.issues {
             text.push_str(&told(issue, "  "));
         }
-        text.push_str(&printed(run.output_of(check.index), check.record, paint));
+        text.push_str(&printed(run.output_of(check.index), check.record(), paint));
         return text;
     }
     let items = run.item_reports(check.index);
@@ -274,7 +274,7 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
 fn requests(run: &Run, paint: Paint) -> String {
     let mut table = TextTable::new();
     for check in run.check_reports() {
-        let Some(record) = check.record else { continue };
+        let Some(record) = check.record() else { continue };
         let Some(request) = record.get("request").and_then(Value::as_object) else { continue };
         let told = request.values().map(|value| match value {
             Value::String(text) => text.clone(),
@@ -306,7 +306,7 @@ fn harness_figures(run: &Run, paint: Paint) -> String {
     let head = ["  check", "harness", "model", "turns", "input", "output", "usd"];
     row(head.map(str::to_owned));
     for check in run.check_reports() {
-        let Some(harness) = check.record.and_then(|record| record.get("harness")) else { continue };
+        let Some(harness) = check.record().and_then(|record| record.get("harness")) else { continue };
         let word = |key: &str| known(harness.get(key).and_then(Value::as_str).map(words::printable));
         let figure = |key: &str| count(harness.get(key).and_then(Value::as_u64));
         row([
@@ -364,7 +364,7 @@ pub(crate) fn show_run(run: &Run, ready: &[String], paint: Paint) -> String {
             | CheckStatus::Succeeded
             | CheckStatus::Unknown => String::new(),
         };
-        let duration_ms = check.record.and_then(|record| record.get("duration_ms")).and_then(Value::as_u64);
+        let duration_ms = check.answer.and_then(|answer| answer.duration_ms());
         let took = duration_ms.map(duration_words).unwrap_or_default();
         table.row(&[
             ("  x", format!("  {mark}")),

@@ -68,8 +68,8 @@ async fn row(
     Ok(html! {
         tr id=(anchor("chain", &row.name)) data-row="" data-failure=[last.as_ref().filter(|(_, run)| run.status() == RunStatus::Failed).map(|_| "")] {
             td { (state(row.status)) @if waiting > 0 { p.small.wait { (waiting) " waiting" } } }
-            td { a href={ "/chains/" (encoded(&row.name)) } { b { (line(&row.name)) } } @if let Some(about) = row.definition.get("description").and_then(Value::as_str) { p.small.sub { (line(about)) } } (file_note(listed.file)) }
-            td.small { (trigger(&row.definition)) }
+            td { a href={ "/chains/" (encoded(&row.name)) } { b { (line(&row.name)) } } @if let Some(about) = row.description() { p.small.sub { (line(about)) } } (file_note(listed.file)) }
+            td.small { (trigger(row)) }
             td.small.nowrap { (next_fire(row, upcoming, now)) }
             td data-live={ "last-" (anchor("chain", &row.name)) } {
                 @match &last {
@@ -86,7 +86,7 @@ async fn row(
 /// A chain that is not active fires by hand alone.
 fn next_fire(row: &ChainRow, upcoming: Option<&Upcoming>, now: Millis) -> Markup {
     match row.status {
-        ChainStatus::Active if row.definition.get("trigger").is_none_or(Value::is_null) => {
+        ChainStatus::Active if row.trigger().is_none() => {
             html! { "by hand" }
         }
         ChainStatus::Active => hours::next(upcoming, now),
@@ -112,17 +112,16 @@ fn file_note(file: FileState) -> Markup {
 }
 
 /// What fires it, as the file has it.
-fn trigger(definition: &Value) -> Markup {
-    let rule = definition.get("trigger");
-    let words: Vec<String> = match rule {
+fn trigger(row: &ChainRow) -> Markup {
+    let words: Vec<String> = match row.trigger() {
         Some(Value::Object(members)) => members
             .iter()
             .map(|(name, value)| {
                 format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
             })
             .collect(),
-        Some(other) if !other.is_null() => vec![other.to_string()],
-        Some(_) | None => vec!["by hand".to_owned()],
+        Some(other) => vec![other.to_string()],
+        None => vec!["by hand".to_owned()],
     };
     html! { @for word in &words { p { code { (clipped(word, 120)) } } } }
 }
@@ -144,12 +143,12 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
     let content = html! {
         nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/chains" { "Chains" } } li aria-current="page" { (line(&row.name)) } } }
         div.head {
-            div.grow { h1 { (line(&row.name)) } @if let Some(about) = row.definition.get("description").and_then(Value::as_str) { p { (line(about)) } } }
+            div.grow { h1 { (line(&row.name)) } @if let Some(about) = row.description() { p { (line(about)) } } }
             div.btns { (buttons(&view, &shown)) }
         }
         dl.facts {
             div { dt { "State" } dd { (state(row.status)) } dd.more { (file_note(shown.file)) } }
-            div { dt { "Trigger" } dd.small { (trigger(&row.definition)) } }
+            div { dt { "Trigger" } dd.small { (trigger(row)) } }
             div { dt { "Next fire" } dd { (next_fire(row, ticks.get(&row.name), now)) } }
             div { dt { "Version" } dd { (row.version) } dd.more { span.mono { (row.sha256.get(..12).unwrap_or_default()) } } }
             div { dt { "Defined by" } dd { (row.defined_by.as_deref().map(line).unwrap_or_default()) } dd.more { span { (when(row.updated_at, now)) } } }
@@ -291,7 +290,7 @@ fn table(runs: &[(chains::ChainRunRow, Run)], now: Millis) -> Markup {
                             tr data-row="" data-run=(row.id) data-failure=[(run.status() == RunStatus::Failed).then_some("")] {
                                 td data-live={ "st-" (row.id) } { a.plain href={ "/runs/" (row.id) } { (Mark::of_run(run.status(), true).shown()) } }
                                 td data-live={ "steps-" (row.id) } { (Strip::of(run).shown(false)) }
-                                td.small { code { (clipped(row.trigger_event.get("name").and_then(Value::as_str).unwrap_or_default(), 60)) } @if let Some(title) = run.title() { " " (line(title)) } }
+                                td.small { code { (clipped(row.event_name(), 60)) } @if let Some(title) = run.title() { " " (line(title)) } }
                                 td.small.sub { (ticked(&line(run.reason().map_or("", |reason| reason.summary.as_str())))) }
                                 td.num.small.dim { (when(row.created_at, now)) }
                             }

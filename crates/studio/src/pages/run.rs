@@ -72,7 +72,7 @@ impl Shown {
         // Only harnesses have hooks, and their ledger is another file.
         let has_agents = run
             .check_reports()
-            .any(|check| check.record.is_some_and(|record| record.contains_key("harness")));
+            .any(|check| check.record().is_some_and(|record| record.contains_key("harness")));
         let receipts =
             if has_agents { receipts_of_run(view.studio.app.state(), row.id.as_str())? } else { Vec::new() };
         let filter = OutcomeFilter { run: Some(row.id.clone()), ..OutcomeFilter::default() };
@@ -201,7 +201,7 @@ fn content(view: &View, shown: &Shown) -> Markup {
 /// The first checks that a harness worked for.
 fn agents(shown: &Shown) -> impl Iterator<Item = CheckReport<'_>> {
     let is_agent =
-        |check: &CheckReport<'_>| check.record.is_some_and(|record| record.contains_key("harness"));
+        |check: &CheckReport<'_>| check.record().is_some_and(|record| record.contains_key("harness"));
     shown.run.check_reports().filter(is_agent).take(5)
 }
 

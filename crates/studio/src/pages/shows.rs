@@ -1,10 +1,10 @@
 //! Shows: their runs, newest first. Each is drawn as its plays and the gates behind them.
 
 use escrow_app::runs::Run;
+use escrow_app::shows::{GateState, GateStatus, PlayStatus};
 use escrow_app::{now_ms, shows, words};
 use escrow_model::{CheckStatus, Millis};
 use maud::{Markup, html};
-use serde_json::Value;
 
 use super::drawing::{Edge, Node, Route, columns, drawing};
 use crate::answer::PageError;
@@ -32,89 +32,32 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     Ok(frame.page(&view, Nav::Shows, "Shows", &content))
 }
 
-/// A play with its gate, as `play status` has them.
-struct Play {
-    name: String,
-    playbook: String,
-    status: CheckStatus,
-    runs: u64,
-    run_id: Option<String>,
-    needs: Vec<String>,
-    gate: Option<Gate>,
-}
-
-struct Gate {
-    state: String,
-    run_id: Option<String>,
-    runs: u64,
-    summary: String,
-}
-
-impl Play {
-    fn of(document: &Value) -> Play {
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let status = word(&document["status"]);
-        let gate = &document["gate"];
-        Play {
-            name: word(&document["name"]),
-            playbook: word(&document["playbook"]),
-            status: CheckStatus::ALL
-                .into_iter()
-                .find(|one| one.as_str() == status)
-                .unwrap_or(CheckStatus::Pending),
-            runs: document["runs"].as_u64().unwrap_or(0),
-            run_id: document["run_id"].as_str().map(str::to_owned),
-            needs: document["depends_on"].as_array().into_iter().flatten().map(word).collect(),
-            gate: gate.is_object().then(|| Gate {
-                state: word(&gate["state"]),
-                run_id: gate["run_id"].as_str().map(str::to_owned),
-                runs: gate["runs"].as_u64().unwrap_or(0),
-                summary: said(&gate["verdict"]),
-            }),
-        }
+fn gate_mark(gate: &GateStatus<'_>) -> Mark {
+    match gate.state {
+        GateState::Open | GateState::OpenedByPerson => Mark::PASSED,
+        GateState::Waiting => Mark::of_check(CheckStatus::Waiting, false),
+        GateState::Undecided => Mark::of_check(CheckStatus::Pending, false),
+        // No verdict yet: it is closed because the play has not come to it.
+        GateState::Closed if gate.runs == 0 => Mark::of_check(CheckStatus::Pending, false),
+        GateState::Closed => Mark::NOT_PASSED,
     }
 }
 
-/// The words of a verdict. Its summary is optional.
-fn said(verdict: &Value) -> String {
-    let words = ["summary", "blocking_reason", "notes"].into_iter().filter_map(|name| verdict[name].as_str());
-    let passed = verdict["gate_passed"].as_bool().or(verdict["passed"].as_bool());
-    let plain = match passed {
-        Some(true) => "passed",
-        Some(false) => "not passed",
-        None => "",
-    };
-    words.map(str::trim).find(|words| !words.is_empty()).unwrap_or(plain).to_owned()
-}
-
-impl Gate {
-    fn mark(&self) -> Mark {
-        match (self.state.as_str(), self.runs) {
-            ("open" | "opened_by_person", _) => Mark::PASSED,
-            ("waiting", _) => Mark::of_check(CheckStatus::Waiting, false),
-            // No verdict yet: it is closed because the play has not come to it.
-            ("undecided", _) | (_, 0) => Mark::of_check(CheckStatus::Pending, false),
-            (_, _) => Mark::NOT_PASSED,
-        }
-    }
-
-    fn words(&self) -> &'static str {
-        match (self.state.as_str(), self.runs) {
-            ("open", _) => "open",
-            ("opened_by_person", _) => "opened by a person",
-            ("waiting", _) => "waits for a person",
-            ("undecided", 1..) => "not decided yet",
-            (_, 0) => "not reached",
-            (_, _) => "closed",
-        }
+fn gate_words(gate: &GateStatus<'_>) -> &'static str {
+    match gate.state {
+        GateState::Open => "open",
+        GateState::OpenedByPerson => "opened by a person",
+        GateState::Waiting => "waits for a person",
+        GateState::Undecided | GateState::Closed if gate.runs == 0 => "not reached",
+        GateState::Undecided => "not decided yet",
+        GateState::Closed => "closed",
     }
 }
 
 fn show(run: &Run, now: Millis) -> Markup {
     let id = &run.options().run;
     let mark = Mark::of_run(run.status(), true);
-    let document = shows::document(run);
-    let plays: Vec<Play> = document["plays"].as_array().into_iter().flatten().map(Play::of).collect();
+    let plays = shows::plays(run);
     let page = format!("/runs/{id}");
     html! {
         section.sect id=(id) data-row="" data-failure=[(mark.tone == "bad").then_some("")] aria-label=(line(&run.plan_of().name)) {
@@ -133,7 +76,7 @@ fn show(run: &Run, now: Millis) -> Markup {
 }
 
 /// A node for each play and for each gate; what depends on a play stands behind its gate.
-fn drawn(plays: &[Play], page: &str) -> Markup {
+fn drawn(plays: &[PlayStatus<'_>], page: &str) -> Markup {
     let mut nodes: Vec<Node> = Vec::new();
     let mut needs: Vec<Vec<usize>> = Vec::new();
     let mut exits: Vec<(&str, usize)> = Vec::new();
@@ -143,30 +86,30 @@ fn drawn(plays: &[Play], page: &str) -> Markup {
         let times = if play.runs > 1 { format!(" · ×{}", play.runs) } else { String::new() };
         let place = nodes.len();
         nodes.push(Node {
-            name: play.name.clone(),
+            name: play.name.to_owned(),
             said: format!("{}{times}", mark.word),
             mark,
             is_ghost: play.runs == 0,
             is_stack: false,
-            href: link(play.run_id.as_deref(), page, &play.name),
+            href: link(play.run_id, page, play.name),
             column: 0,
         });
         needs.push(Vec::new());
         let Some(gate) = &play.gate else {
-            exits.push((&play.name, place));
+            exits.push((play.name, place));
             continue;
         };
         nodes.push(Node {
             name: "gate".to_owned(),
-            said: gate.words().to_owned(),
-            mark: gate.mark(),
+            said: gate_words(gate).to_owned(),
+            mark: gate_mark(gate),
             is_ghost: gate.runs == 0,
             is_stack: false,
-            href: link(gate.run_id.as_deref(), page, &play.name),
+            href: link(gate.run_id, page, play.name),
             column: 0,
         });
         needs.push(vec![place]);
-        exits.push((&play.name, place + 1));
+        exits.push((play.name, place + 1));
         if gate.runs > 1 {
             routes.push(Route { from: place + 1, to: place, label: "done again" });
         }
@@ -176,11 +119,8 @@ fn drawn(plays: &[Play], page: &str) -> Markup {
             continue;
         };
         let own = if play.gate.is_some() { own - 1 } else { own };
-        needs[own] = exits
-            .iter()
-            .filter(|(name, _)| play.needs.iter().any(|need| need == name))
-            .map(|(_, at)| *at)
-            .collect();
+        needs[own] =
+            exits.iter().filter(|(name, _)| play.depends_on.contains(name)).map(|(_, at)| *at).collect();
     }
     let columns = columns(&needs);
     for (node, column) in nodes.iter_mut().zip(columns) {
@@ -200,7 +140,7 @@ fn link(run: Option<&str>, page: &str, play: &str) -> String {
     run.map_or_else(|| format!("{page}#{}", anchor("check", play)), |run| format!("/runs/{run}"))
 }
 
-fn table(plays: &[Play], page: &str) -> Markup {
+fn table(plays: &[PlayStatus<'_>], page: &str) -> Markup {
     html! {
         table.stackable {
             caption.vh { "Plays of the show, in the order of its file" }
@@ -208,11 +148,11 @@ fn table(plays: &[Play], page: &str) -> Markup {
             tbody {
                 @for play in plays {
                     tr {
-                        td { a.plain href=(link(play.run_id.as_deref(), page, &play.name)) { b.mono { (line(&play.name)) } } " " span.small.sub { (line(&play.playbook)) } }
+                        td { a.plain href=(link(play.run_id, page, play.name)) { b.mono { (line(play.name)) } } " " span.small.sub { (line(play.playbook.unwrap_or_default())) } }
                         td { (Mark::of_check(play.status, false).shown()) }
-                        td { @if let Some(gate) = &play.gate { (gate.mark().icon()) " " (gate.words()) } @else { span.dim { "none" } } }
-                        td.small.sub { @if let Some(gate) = &play.gate { (clipped(&gate.summary, 160)) } }
-                        td.small { (line(&play.needs.join(", "))) }
+                        td { @if let Some(gate) = &play.gate { (gate_mark(gate).icon()) " " (gate_words(gate)) } @else { span.dim { "none" } } }
+                        td.small.sub { @if let Some(gate) = &play.gate { (clipped(&gate.summary().unwrap_or_default(), 160)) } }
+                        td.small { (line(&play.depends_on.join(", "))) }
                         td.num { (play.runs) }
                     }
                 }

@@ -29,7 +29,7 @@ const FULL_MAX: usize = 300;
 
 /// How long the last attempt took.
 pub(super) fn took(check: &CheckReport<'_>) -> Option<u64> {
-    check.record?.get("duration_ms")?.as_u64()
+    check.answer?.duration_ms()
 }
 
 pub(super) fn section(view: &View, shown: &Shown) -> Markup {
@@ -62,7 +62,7 @@ fn order(status: CheckStatus) -> u8 {
 
 fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: bool) -> Markup {
     let mark = shown.mark_of(check);
-    let is_agent = check.record.is_some_and(|record| record.contains_key("harness"));
+    let is_agent = check.record().is_some_and(|record| record.contains_key("harness"));
     let is_open =
         is_agent || matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
     let id = anchor("check", check.name);
@@ -110,7 +110,7 @@ fn said(shown: &Shown, check: &CheckReport<'_>, mark: Mark) -> Markup {
 }
 
 fn nested<'r>(check: &CheckReport<'r>) -> Option<&'r str> {
-    check.record?.get("run_id")?.as_str()
+    check.answer?.nested_run()
 }
 
 fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup {
@@ -125,7 +125,7 @@ fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup
         }
         @for issue in check.issues.iter().take(10) { p.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
         @if check.has_items { (items(shown, check, all)) }
-        @if let Some(record) = check.record.and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
+        @if let Some(record) = check.record().and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
         (output::section(shown, check))
         @if let Some(last) = of_check.pop() { (tail(shown, last, &of_check)) }
     }

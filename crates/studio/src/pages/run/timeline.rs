@@ -98,14 +98,14 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                 let row = rows.entry(of.check.to_owned()).or_default();
                 if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
                     // What the provider measured, as the list of checks has it; the entry is written a little later.
-                    let measured = answer.record.get("duration_ms").and_then(|ms| ms.as_u64());
+                    let measured = answer.duration_ms();
                     bar.to = Some(measured.map_or(item.at, |ms| bar.from.saturating_add(ms)));
                     bar.tone = match answer.ending {
                         Ending::Done => "ok",
                         Ending::Fault(_) => "fault",
                     };
                 }
-                if let Some(run) = answer.record.get("run_id").and_then(|run| run.as_str()) {
+                if let Some(run) = answer.nested_run() {
                     row.said = format!("runs {run}");
                 }
             }
