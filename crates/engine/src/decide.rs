@@ -213,7 +213,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Whether an effect must not start now: it is skipped, or waits for an alternative that may still succeed.
+    /// Whether an effect must not start now: it is skipped, or waits for what it depends on to settle.
     pub(crate) fn lacks_footing(&mut self, location: &Location) -> bool {
         let Location { check, scope } = location;
         match self.footing(*check, scope, self.cell(*check, scope)) {
@@ -277,7 +277,8 @@ impl Deciding<'_> {
         if self.state.admission.is_stopping() {
             return Some(SkipReason::RunEnded);
         }
-        self.is_halted(check, scope).then_some(SkipReason::LoopBudget)
+        let was_ready = self.cell(check, scope).is_some_and(|cell| cell.was_ready_at_halt);
+        (self.is_halted(check, scope) && !was_ready).then_some(SkipReason::LoopBudget)
     }
 
     pub(crate) fn skip_unsatisfied(&mut self, check: CheckIndex, scope: &ScopePath, dependency: CheckIndex) {

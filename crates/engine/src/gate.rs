@@ -44,7 +44,8 @@ pub(crate) enum Blocker {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Footing {
     Sound,
-    /// It may not, and an alternative that has not settled may change that.
+    /// Something that it depends on has not settled: a dependency, or an alternative that may still give a sound
+    /// footing.
     Undecided,
     Blocked(Blocker),
 }
@@ -228,7 +229,7 @@ impl Run {
             let mut of_need = Vec::new();
             for dependency in self.used_alternatives(at.check, &at.scope, need) {
                 let toward = scope_toward(&spec.fan, &at.scope, &plan.check(dependency).fan);
-                of_need.push(self.footing_at(&Location::new(dependency, toward), known));
+                of_need.push(self.footing_of_dependency(&Location::new(dependency, toward), known));
             }
             // Of several alternatives that succeeded, one that is sound is enough. Which of them ended first must
             // not decide whether an effect happens, so one that may still succeed is waited for.
@@ -249,12 +250,29 @@ impl Run {
         }
         for earlier in &spec.after {
             let toward = scope_toward(&spec.fan, &at.scope, &plan.check(*earlier).fan);
-            footing = footing.and(self.footing_at(&Location::new(*earlier, toward), known));
+            footing = footing.and(self.footing_of_dependency(&Location::new(*earlier, toward), known));
         }
         match routed_from {
+            // The source of a route may itself wait for this check.
             Some(source) => footing.and(self.footing_at(&source, known)),
             None => footing,
         }
+    }
+
+    /// The footing that a dependency gives. A filter and an empty list skip a check before what it depends on has
+    /// settled; an effect behind it waits nevertheless, because a contract may still be broken there.
+    fn footing_of_dependency(&self, at: &Location, known: &mut Footings) -> Footing {
+        if self.is_settled_toward(at) || self.graph.closure(known.effect).contains(&at.check) {
+            return self.footing_at(at, known);
+        }
+        Footing::Undecided
+    }
+
+    /// Whether a location has settled, by itself or as a part of a group that was skipped as a whole.
+    fn is_settled_toward(&self, at: &Location) -> bool {
+        let mut nodes = (0..=at.scope.depth()).rev();
+        let nearest = nodes.find_map(|depth| self.node(at.check, &at.scope.truncated(depth)));
+        nearest.is_some_and(Node::is_settled)
     }
 
     /// The footing that this location gives to what depends on it.

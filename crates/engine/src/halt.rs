@@ -1,10 +1,15 @@
-//! Scopes whose loop budget is spent: what runs there finishes, and nothing new starts.
+//! Scopes whose loop budget is spent: what runs there or is ready to start finishes, and nothing else starts.
+//!
+//! Whether a ready check has started by then depends on free slots, and on whether the loop runs in this process or
+//! in others. What is ready is therefore treated as what runs.
 
 use escrow_model::{CheckIndex, ScopePath};
 
+use crate::gate::Gate;
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::Region;
+use crate::state::{Cell, Region};
 
 impl Run {
     /// The scope of a check, distinguished from equal paths through other lists.
@@ -27,13 +32,30 @@ impl Run {
             Some(parent) => self.graph.mapped_over(parent).to_vec(),
             None => self.plan().indices().collect(),
         };
-        self.state.halted.insert(region);
+        let mut ready = Vec::new();
         for check in inside {
             for below in self.scopes_below(check, scope) {
                 if self.node(check, &below).is_some_and(|node| !node.is_settled()) {
-                    self.state.agenda.0.checks.insert(Location::new(check, below));
+                    let location = Location::new(check, below);
+                    if self.is_ready(&location) {
+                        ready.push(location.clone());
+                    }
+                    self.state.agenda.0.checks.insert(location);
                 }
             }
         }
+        for Location { check, scope } in ready {
+            if let Some(cell) = self.cell_mut(check, &scope) {
+                cell.was_ready_at_halt = true;
+            }
+        }
+        self.state.halted.insert(region);
+    }
+
+    /// Whether nothing but a slot keeps a check from being decided.
+    fn is_ready(&self, Location { check, scope }: &Location) -> bool {
+        let is_pending = |cell: &&Cell| matches!(cell.phase, Phase::Pending) && cell.activation.activated;
+        let Some(cell) = self.cell(*check, scope).filter(is_pending) else { return false };
+        !self.is_halted(*check, scope) && self.gate(*check, scope, Some(cell)) == Gate::Open
     }
 }

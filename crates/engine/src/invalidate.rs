@@ -114,6 +114,7 @@ impl Run {
         cell.approved = None;
         cell.asked_anew = 0;
         cell.changed = None;
+        cell.was_ready_at_halt = false;
         Ok(())
     }
 

@@ -342,6 +342,8 @@ pub(crate) struct Cell {
     pub(crate) delivered: Option<Arc<[ArtifactFile]>>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
+    /// It was ready when the loop budget of its scope was spent, so it starts nevertheless.
+    pub(crate) was_ready_at_halt: bool,
 }
 
 /// What is not known of the attempt that had an effect. Contracts that read it are broken.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, CheckStatus, Criticality, EffectState, Ending, Entry, Event, Message, Plan,
-    RetryKind, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
+    Assumption, Check, CheckIndex, CheckStatus, Criticality, EffectState, Ending, Entry, Event, Message,
+    Plan, RetryKind, RoutingBlock, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 /// Reads a journal from its beginning and panics at the first broken invariant.
@@ -29,6 +29,8 @@ pub struct Invariants {
     verdicts: BTreeMap<ScopedCheck, Verdict>,
     /// What a person said about effects of the run after it had ended.
     resolved: BTreeMap<ScopedCheck, CheckStatus>,
+    settled: BTreeSet<ScopedCheck>,
+    reopened: bool,
     routed: bool,
 }
 
@@ -48,9 +50,11 @@ impl Invariants {
     }
 
     fn entry(&mut self, plan: &Plan, event: &Event) {
+        self.note_settled(event);
         match event {
             Event::AttemptStarted { check, scope, attempt, .. } => {
                 let location = ScopedCheck::new(check, scope);
+                self.dependencies_have_settled(plan, &location);
                 self.contracts_are_kept(plan, &location);
                 self.matrices_are_whole(plan, &location);
                 self.groups_have_room(plan, &location);
@@ -158,6 +162,41 @@ impl Invariants {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn note_settled(&mut self, event: &Event) {
+        match event {
+            Event::CheckJudged { check, scope, settled: true, .. }
+            | Event::CheckSettled { check, scope }
+            | Event::RoutingDone { check, scope, .. }
+            | Event::CheckSkipped { check, scope, .. } => {
+                self.settled.insert(ScopedCheck::new(check, scope));
+            }
+            Event::AttemptStarted { check, scope, .. } | Event::RetryScheduled { check, scope, .. } => {
+                self.settled.remove(&ScopedCheck::new(check, scope));
+            }
+            Event::RunReopened { .. } => self.reopened = true,
+            _ => {}
+        }
+    }
+
+    /// No external check starts while something that it certainly depends on may still break its contract. A route may
+    /// lead to a check from what depends on it, so plans with routes are left out.
+    fn dependencies_have_settled(&self, plan: &Plan, ScopedCheck { check: name, scope }: &ScopedCheck) {
+        let check = plan.find(name).expect("it is in the plan");
+        let may_route = plan.checks.iter().any(routes);
+        if plan.check(check).criticality != Criticality::External || may_route || self.reopened {
+            return;
+        }
+        for dependency in certain_dependencies(plan, check) {
+            let spec = plan.check(dependency);
+            let at_work = self.running.iter().find(|running| {
+                running.check == spec.name && shares(plan, check, scope, dependency, &running.scope)
+            });
+            assert!(at_work.is_none(), "{name}{scope} starts while {at_work:?} runs");
+            let is_settled = self.settled.contains(&ScopedCheck::new(&spec.name, &ScopePath::root()));
+            assert!(!spec.fan.is_empty() || is_settled, "{name}{scope} starts before {} settles", spec.name);
         }
     }
 
@@ -275,6 +314,14 @@ impl Invariants {
 fn needs_slot(plan: &Plan, name: &str) -> bool {
     let check = plan.check(plan.find(name).expect("it is in the plan"));
     !escrow_engine::PROVIDERS.iter().any(|spec| spec.is(&check.provider))
+}
+
+/// Whether a check may send the run to others.
+fn routes(check: &Check) -> bool {
+    RoutingBlock::ALL.iter().any(|block| {
+        let routing = block.of(check);
+        routing.run_js.is_some() || routing.goto_js.is_some() || routing.targets().next().is_some()
+    })
 }
 
 /// What a check depends on whatever alternative is used.

@@ -149,6 +149,12 @@ fn keys(rng: &mut Rng, features: PlanFeatures, name: &str, all: &[String], exter
     if rng.chance(15) {
         keys.push("continue_on_failure: true".to_owned());
     }
+    if rng.chance(20) {
+        keys.push("continue_on_skip: true".to_owned());
+    }
+    if rng.chance(10) {
+        keys.push("on: [other]".to_owned());
+    }
     if features.people && rng.chance(15) {
         keys.push("requires_approval: true".to_owned());
         if !keys.iter().any(|key| key == "type: noop" || key.starts_with("exec: ")) && rng.chance(50) {

@@ -588,3 +588,20 @@ fn requests(played: &Played, name: &str) -> Vec<String> {
     });
     requests.collect()
 }
+
+#[test]
+fn routes_that_arrive_before_their_target_starts_are_one_and_a_key_makes_the_number_certain() {
+    let effects = |jobs: u32, key: &str| {
+        let mut options = Options::default();
+        options.run.parallelism = jobs;
+        let plan = format!(
+            "one {{on_success: {{goto: post}}}}; two {{on_success: {{goto: post}}}}; post external {{{key}}}"
+        );
+        let answers = ["one: 1 after 1s", "two: 1 after 5s", "post: 1 after 1s"];
+        let ledger = ["ledger k failed", "ledger k confirmed 1"];
+        let script: Vec<&str> = answers.into_iter().chain(ledger).collect();
+        play(&plan, &script, &options).check("post")["runs"].clone()
+    };
+    assert_eq!((effects(1, ""), effects(4, "")), (json!(1), json!(2)));
+    assert_eq!((effects(1, "effect_key: k"), effects(4, "effect_key: k")), (json!(1), json!(1)));
+}

@@ -78,6 +78,33 @@ fn over_the_budget_what_runs_finishes_and_nothing_new_starts_in_that_scope() {
 }
 
 #[test]
+fn a_check_that_is_ready_when_the_budget_is_spent_starts_whatever_runs_the_loop() {
+    // A loop in this process spends its budget before any command can start.
+    for provider in ["noop", "command"] {
+        for jobs in [1, 4] {
+            let mut options = Options::default();
+            options.run.parallelism = jobs;
+            let plan = format!(
+                "@routing: {{max_loops: 2}}
+                 a {{type: {provider}, on_success: {{goto: a}}}}
+                 beside; list forEach; each<list; after<beside"
+            );
+            let played = play(&plan, &["beside: 1 after 1m", "list: [1, 2] after 1m"], &options);
+            assert_eq!(played.reason(), "run.failed.loop_budget");
+            let told = |name: &str| played.check(name)["status"].as_str().unwrap_or_default().to_owned();
+            assert_eq!(
+                (told("beside"), told("list")),
+                ("succeeded".into(), "succeeded".into()),
+                "{provider} {jobs}"
+            );
+            for name in ["each", "after"] {
+                assert_eq!(played.check(name)["skip_reason"], "loop_budget", "{provider} {jobs}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn each_item_has_its_own_budget() {
     let played = play(
         r#"@routing: {max_loops: 5}

@@ -147,3 +147,84 @@ fn only_a_run_with_nothing_to_do_did_nothing_as_asked() {
         assert_eq!(played.run.had_nothing_to_do(), as_asked, "{text}");
     }
 }
+
+#[test]
+fn an_effect_waits_for_what_stands_before_a_check_that_a_filter_skips() {
+    let event = |event: &str| {
+        let mut options = Options::default();
+        options.run.event = Some(event.into());
+        options
+    };
+    let plan = r#"test {guarantee: output.ok}
+                  pack<test {on: tag, continue_on_skip: true}
+                  publish<pack external"#;
+    for (test, publish) in
+        [(r#"{"ok": false}"#, "skipped x0 contract_blocked"), (r#"{"ok": true}"#, "succeeded x1")]
+    {
+        let played = play(plan, &[&format!("test: {test} after 1m")], &event("push"));
+        let publish_now =
+            escrow_testkit::state(&played.run).into_iter().find(|line| line.starts_with("publish"));
+        assert_eq!(publish_now, Some(format!("publish {publish}")), "{test}");
+    }
+    let mut options = Options::default();
+    options.run.exclude_tags = vec!["slow".into()];
+    let plan = r#"test {guarantee: output.ok}
+                  pack<test {tags: [slow], continue_on_skip: true}
+                  publish<pack external"#;
+    let played = play(plan, &[r#"test: {"ok": false} after 1m"#], &options);
+    assert_eq!(played.check("publish")["skip_reason"], "contract_blocked");
+}
+
+#[test]
+fn an_effect_waits_for_what_stands_before_the_items_of_an_empty_list() {
+    tells(
+        "test {guarantee: output.ok}; list forEach; each<list,test; publish<each external",
+        &[r#"test: {"ok": false} after 1m"#, "list: []"],
+        "
+        test failed x1 contract/guarantee_failed
+        list succeeded x1
+        each skipped x0 forEach_empty
+        publish skipped x0 contract_blocked
+        run.failed.guarantee_failed",
+    );
+    // Other checks start as soon as their own dependencies have settled.
+    tells(
+        "test; list forEach; each<list,test; report<each; publish<report external",
+        &["test: 1 after 1m", "list: []"],
+        "
+        test succeeded x1
+        list succeeded x1
+        each skipped x0 forEach_empty
+        report succeeded x1
+        publish succeeded x1
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn an_effect_that_a_loop_leads_back_to_does_not_wait_for_what_depends_on_it() {
+    tells(
+        r#"@routing: {max_loops: 1}
+           post external {idempotent: true}
+           seen<post
+           again<seen {on_success: {transitions: [{when: "attempt < 2", to: post}]}}"#,
+        &[],
+        "
+        post succeeded x2
+        seen succeeded x2
+        again succeeded x2
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn an_effect_does_not_wait_for_a_target_that_no_check_routes_to() {
+    let mut options = Options::default();
+    options.run.event = Some("push".into());
+    let plan = r#"ok {on_fail: {run: [mend]}}; mend
+                  pack<mend {on: tag, continue_on_skip: true}
+                  publish<pack external"#;
+    let played = play(plan, &[], &options);
+    assert_eq!(played.check("mend")["skip_reason"], "not_routed");
+    assert_eq!(played.check("publish")["status"], "succeeded");
+}

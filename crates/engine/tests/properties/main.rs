@@ -86,7 +86,9 @@ fn one_case(seed: u64, features: PlanFeatures) {
     for number in 0..PLAYS {
         let answers = random_answers(seed ^ number << 50, features.unknown);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let options = Options { compare_replay: number == 0, ..options() };
+            let mut options = Options { compare_replay: number == 0, ..options() };
+            // Without an event, `on` filters nothing.
+            options.run.event = (number % 2 == 0).then(|| "push".to_owned());
             let mut stage = Stage::start(&plan, &options, answers.clone());
             finish(&mut stage, &mut rng.clone());
             Invariants::check(&plan, 3, &stage.drive.journal, &stage.drive.run);
