@@ -111,6 +111,24 @@ fn a_contract_over_output_that_was_cut_is_broken() {
 }
 
 #[test]
+fn a_contract_that_names_the_cut_reads_the_end_of_the_output() {
+    for (contract, code) in [
+        ("guarantee: \"result.truncated && output.endsWith('DONE')\"", 0),
+        ("guarantee: \"result.truncated && output.includes('FAIL')\"", 1),
+        ("guarantee: \"!result.truncated || output.includes('FAIL')\"", 1),
+        ("fail_if: \"result.truncated || output.includes('FAIL')\"", 1),
+        ("fail_if: \"!result.truncated && output.includes('FAIL')\"", 0),
+        ("schema: {type: string}", 1),
+    ] {
+        let playbook = format!(
+            "checks:\n  a:\n    type: command\n    exec: echo FAIL; head -c 17000000 /dev/zero | tr '\\0' x; echo DONE\n    {contract}\n"
+        );
+        let (exited, document) = check(&playbook);
+        assert_eq!(exited, Some(code), "{contract}: {}", document["checks"]["a"]["issues"]);
+    }
+}
+
+#[test]
 fn later_checks_cannot_read_output_that_was_cut() {
     let long = r"echo BAD; head -c 17000000 /dev/zero | tr '\0' x";
     for reading in [

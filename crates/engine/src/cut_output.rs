@@ -1,7 +1,7 @@
 //! Output that was longer than what is kept.
 //!
 //! **Invariant:** no contract and no condition takes the end of an output for the whole: what was cut off may be what it
-//! looks for.
+//! looks for. A contract that names `result.truncated` has said what a cut output means to it, and reads the end.
 
 use escrow_expr::{Object, ScopeValue};
 use escrow_model::{Answer, CheckIndex, ScopePath};

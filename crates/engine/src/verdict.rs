@@ -85,6 +85,8 @@ impl Run {
             };
         };
         let view = View::after(self, check, scope);
+        let tail_view = View::after(self, check, scope).with_tail();
+        let view_of = |one: &Expression| if names_cut(one) { &tail_view } else { &view };
         let lost = self.cell(check, scope).map(|cell| cell.lost).unwrap_or_default();
         let is_lost = lost == Lost::Everything;
         let cut = CutOutput::of(answer);
@@ -114,7 +116,7 @@ impl Run {
                 }
                 violation = issues.iter().any(|issue| issue.severity == Severity::Error);
                 for guarantee in spec.guarantee.iter().filter(|one| is_judged(one)) {
-                    let message = match guarantee.test(&view, BUDGET) {
+                    let message = match guarantee.test(view_of(guarantee), BUDGET) {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
                         Err(fault) => {
@@ -141,7 +143,7 @@ impl Run {
             }
         }
         if let Some(fail_if) = spec.fail_if.as_ref().filter(|one| is_judged(one)) {
-            match fail_if.test(&view, BUDGET) {
+            match fail_if.test(view_of(fail_if), BUDGET) {
                 Ok(false) => {}
                 Ok(true) => {
                     violation = true;
@@ -233,13 +235,13 @@ impl Lost {
 
 impl CutOutput {
     fn is_read_by(self, expression: &Expression, spec: &Check) -> bool {
-        (self.stdout && reads_printed(expression, spec, "stdout"))
-            || (self.stderr && reads_printed(expression, spec, "stderr"))
+        (self.stdout && takes_for_whole(expression, spec, "stdout"))
+            || (self.stderr && takes_for_whole(expression, spec, "stderr"))
     }
 
     /// The contracts that read the standard output, or a warning when there are none.
     fn issues(self, spec: &Check) -> Vec<Issue> {
-        let reads = |one: &Expression| reads_printed(one, spec, "stdout");
+        let reads = |one: &Expression| takes_for_whole(one, spec, "stdout");
         let keys = [
             ("schema", spec.schema.is_some()),
             ("rules", !spec.rules.is_empty()),
@@ -248,7 +250,7 @@ impl CutOutput {
             ("outcome", spec.outcome.is_some()),
             ("forEach", spec.for_each),
         ];
-        let broken = cut_issues("output", "16 MiB", &keys);
+        let broken = cut_issues("output", "16 MiB", "truncated", &keys);
         if !broken.is_empty() {
             return broken;
         }
@@ -257,22 +259,41 @@ impl CutOutput {
     }
 
     fn stderr_issues(self, spec: &Check) -> Vec<Issue> {
-        let reads = |one: &Expression| reads_printed(one, spec, "stderr");
+        let reads = |one: &Expression| takes_for_whole(one, spec, "stderr");
         let keys =
             [("guarantee", spec.guarantee.iter().any(reads)), ("fail_if", spec.fail_if.iter().any(reads))];
-        cut_issues("standard error", "64 KiB", &keys)
+        cut_issues("standard error", "64 KiB", "stderr_truncated", &keys)
     }
 }
 
-fn cut_issues(what: &str, limit: &str, keys: &[(&str, bool)]) -> Vec<Issue> {
+fn cut_issues(what: &str, limit: &str, flag: &str, keys: &[(&str, bool)]) -> Vec<Issue> {
     let broken = keys.iter().filter(|(_, reads)| *reads).map(|(key, _)| {
         let message = format!(
             "the {what} is too long to be kept whole (the limit is {limit}), and `{key}` reads it: \
-             print less, or write an artifact"
+             print less, write an artifact, or say with `result.{flag}` what that means"
         );
         Issue::error(IssueCode::OutputTruncated, message)
     });
     broken.collect()
+}
+
+/// Whether an expression reads what the check has printed to a stream, and does not ask whether it is whole.
+fn takes_for_whole(expression: &Expression, spec: &Check, stream: &str) -> bool {
+    let flag = if stream == "stdout" { "truncated" } else { "stderr_truncated" };
+    reads_printed(expression, spec, stream) && !names_member(expression, flag)
+}
+
+/// Whether an expression asks if the standard output was cut.
+fn names_cut(expression: &Expression) -> bool {
+    names_member(expression, "truncated")
+}
+
+/// Whether an expression names a member of the record.
+fn names_member(expression: &Expression, member: &str) -> bool {
+    let paths = &expression.reads().paths;
+    paths.iter().any(
+        |read| matches!(read.segments.as_slice(), [name, second, ..] if name == "result" && second == member),
+    )
 }
 
 /// Whether an expression reads what the check has printed to a stream, and not only figures about it.

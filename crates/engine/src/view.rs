@@ -39,7 +39,17 @@ pub(crate) struct View<'a> {
     steps: Option<StepsObject<'a>>,
 }
 
+/// What an expression reads as `output` when it was longer than what is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CutReading {
+    /// Nothing but figures.
+    Figures,
+    /// The end of it: the expression names the flag that says so.
+    Tail,
+}
+
 struct AfterProvider<'a> {
+    reading: CutReading,
     answer: &'a Answer,
     record: Record<'a>,
     extra: Extra<'a>,
@@ -104,6 +114,14 @@ impl<'a> View<'a> {
         View::new(run, check, scope, answer, attempt, pass, Stage::AfterProvider)
     }
 
+    /// The same, in which `output` is the end of an output that was cut.
+    pub(crate) fn with_tail(mut self) -> View<'a> {
+        if let Some(after) = &mut self.after {
+            after.reading = CutReading::Tail;
+        }
+        self
+    }
+
     fn new(
         run: &'a Run,
         check: CheckIndex,
@@ -133,6 +151,7 @@ impl<'a> View<'a> {
                     cell.and_then(|cell| cell.answer.as_deref()).is_some_and(|own| std::ptr::eq(own, answer));
                 let is_lost = is_own && cell.is_some_and(|cell| cell.lost != Lost::Nothing);
                 AfterProvider {
+                    reading: CutReading::Figures,
                     answer,
                     record: Record { members: &answer.record, is_lost },
                     extra: Extra { members: &answer.record, is_lost },
@@ -164,7 +183,7 @@ impl Scope for View<'_> {
             "artifacts" => ScopeValue::Object(&self.artifacts),
             "output" => {
                 let after = self.after.as_ref()?;
-                if CutOutput::of(after.answer).stdout {
+                if CutOutput::of(after.answer).stdout && after.reading == CutReading::Figures {
                     return Some(ScopeValue::Object(&after.figures));
                 }
                 ScopeValue::Record { value: &after.answer.output, extra: &after.extra }
