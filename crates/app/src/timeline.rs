@@ -49,6 +49,8 @@ pub struct Timeline {
     unevaluated: Option<ScopedCheck>,
     /// In safe mode, what agents are told is shown.
     shows_prompts: bool,
+    /// The run had ended, and failed checks run again.
+    reopened: bool,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Timeline {
             sizes: BTreeMap::new(),
             unevaluated: None,
             shows_prompts: false,
+            reopened: false,
         }
     }
 

@@ -258,3 +258,23 @@ fn a_report_points_at_the_lines_of_the_file_that_was_run() {
     assert_eq!(region["startLine"], 2);
     assert!(desk.read("playbook.yaml").starts_with("\n\n"));
 }
+
+#[test]
+fn a_list_that_is_computed_again_is_reported_and_counted_with_its_last_items() {
+    let desk = Desk::new();
+    let playbook = r#"
+checks:
+  list: {type: command, forEach: true, exec: 'if [ -e twice ]; then echo "[1]"; else echo "[1, 2, 3]"; fi'}
+  each: {type: command, depends_on: list, exec: 'test {{ item }} != 2'}
+  sum:
+    type: command
+    depends_on: each
+    exec: 'if [ -e twice ]; then echo done; else touch twice; exit 1; fi'
+    on_fail: {goto: list}
+"#;
+    let (code, junit, _) = reported(&desk, playbook, &[]);
+    assert_eq!((code, &desk.show("last")["run"]["reason"]["code"]), (Some(0), &"run.completed.ok".into()));
+    let cases = junit.all("testsuite").flat_map(|suite| suite.all("testcase"));
+    let names: Vec<&str> = cases.map(|case| case.attribute("name")).collect();
+    assert_eq!(names, ["list", "each[0]", "sum"]);
+}

@@ -89,3 +89,24 @@ checks:
     assert_eq!((code, code_of(&document)), (Some(0), "run.completed.ok"), "{document}");
     assert_eq!(document["checks"]["ship"]["output"], 2);
 }
+
+#[test]
+fn what_an_item_verified_is_not_expected_when_its_list_does_not_have_it_any_more() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+artifacts: {expected: [{id: part, glob: 'part-*'}]}
+checks:
+  list: {type: command, forEach: true, exec: 'if [ -e twice ]; then echo "[1]"; else echo "[1, 2]"; fi'}
+  each: {type: command, depends_on: list, artifacts: part, exec: 'echo x > "$ESCROW_ARTIFACTS/part-{{ item }}"'}
+  sum:
+    type: command
+    depends_on: each
+    exec: 'if [ -e twice ]; then echo done; else touch twice; rm "$ESCROW_ARTIFACTS/part-2"; exit 1; fi'
+    on_fail: {goto: list}
+  publish: {type: command, depends_on: sum, criticality: external, exec: touch published}
+"#,
+    );
+    assert_eq!(code, Some(0), "{document:#}");
+    assert!(desk.path().join("published").exists());
+}

@@ -105,6 +105,12 @@ impl Run {
         })
     }
 
+    /// Whether a fan-out has this item: in its current list, or in an earlier one that no newer list has replaced yet.
+    pub fn has_item(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        let is_earlier = self.state.checks[check.place()].last_results.contains_key(scope);
+        is_earlier || self.cell(check, scope).is_some()
+    }
+
     /// The nested playbook of a check and everything that it can do outside. `None` for a check that nests nothing.
     pub fn nested_effects(&self, check: CheckIndex) -> Option<ApprovedPlaybook> {
         approved_playbook(&self.state.plan, self.state.plan.check(check))

@@ -277,7 +277,8 @@ impl Run {
         Ok(())
     }
 
-    /// A new pass has fewer items: those that are gone no longer count as failed or violated.
+    /// A new pass has fewer items: those that are gone no longer count as failed or violated, and what they verified is
+    /// no longer expected.
     fn forget_items_from(
         &mut self,
         check: CheckIndex,
@@ -290,6 +291,7 @@ impl Run {
         let state = &mut self.state.checks[check.place()];
         state.last_results.retain(|path, _| !gone(path));
         state.failures.retain(|path, _| !gone(path));
+        state.verified.retain(|path, _| !gone(path));
         let before = state.violations.len();
         state.violations.retain(|path| !gone(path));
         let dropped = u32::try_from(before - state.violations.len()).expect("a fan-out has few items");

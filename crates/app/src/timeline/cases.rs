@@ -66,6 +66,7 @@ impl RunCases {
         for item in Timeline::new(run.plan_of()).read(entries) {
             gathering.take(&item);
         }
+        gathering.forget_former_items(run);
         let started_at = entries.first().map_or(0, |entry| entry.at);
         RunCases {
             run: run.options().run.to_string(),
@@ -171,6 +172,19 @@ impl Gathering {
 
     fn raise(&mut self, of: CheckScope<'_>, issue: Issue) {
         self.raised.push((of.scoped_check(), issue));
+    }
+
+    /// A list that was computed again may have fewer items than before.
+    fn forget_former_items(&mut self, run: &Run) {
+        let plan = run.plan_of();
+        let is_former = |at: &ScopedCheck| {
+            plan.find(&at.check).is_some_and(|check| {
+                let is_item = !at.scope.is_root() && at.scope.depth() == plan.check(check).fan.len();
+                is_item && !run.has_item(check, &at.scope)
+            })
+        };
+        self.cases.retain(|at, _| !is_former(at));
+        self.raised.retain(|(at, _)| !is_former(at));
     }
 
     /// In the order of the playbook, items by their indices. A check without any decision is listed too.

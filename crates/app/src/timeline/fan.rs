@@ -33,6 +33,13 @@ enum Item {
     Unevaluated,
 }
 
+/// Which items outlive their list when it is computed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retained {
+    None,
+    Succeeded,
+}
+
 /// How far a fan-out is. Displays as `3/10 items, 1 failed, 2 running`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FanProgress {
@@ -71,6 +78,29 @@ impl Fan {
     pub(super) fn reopen(&mut self) {
         self.reported = false;
         self.began = None;
+    }
+
+    /// A list was computed again, so its former items are gone. In a run that was opened again, those that succeeded
+    /// are kept: their effects are not repeated.
+    pub(super) fn recompute(&mut self, list: &ScopePath, given: usize, retained: Retained) {
+        let depth = list.depth();
+        let is_kept = |scope: &ScopePath, item: Item| {
+            let index = scope.indices().get(depth).map(|index| usize::try_from(*index).unwrap_or(usize::MAX));
+            retained == Retained::Succeeded
+                && item == Item::Succeeded
+                && index.is_some_and(|index| index < given)
+        };
+        let of_list = self.items.iter().filter(|(scope, _)| scope.starts_with(list));
+        let gone = of_list.filter(|(scope, item)| !is_kept(scope, **item)).map(|(scope, _)| scope.clone());
+        for scope in gone.collect::<Vec<_>>() {
+            if let Some(item) = self.items.remove(&scope) {
+                *self.counted.of(item) -= 1;
+            }
+        }
+        self.reported = false;
+        if self.items.is_empty() {
+            self.began = None;
+        }
     }
 
     pub(super) fn wait(&mut self, scope: &ScopePath) {
@@ -245,6 +275,30 @@ mod tests {
         assert!(fan.is_complete(3));
         assert_eq!(fan.progress(Some(3)).outcome(), "2 of 3 items succeeded, 1 skipped");
         assert_eq!(fan.progress(Some(3)).failed, 0);
+    }
+
+    #[test]
+    fn a_list_that_is_computed_again_has_the_items_of_its_last_pass() {
+        let item = |index| ScopePath::new(vec![index]);
+        let settle = |fan: &mut Fan, index, verdict| {
+            fan.start(&item(index), 5);
+            fan.judge(&item(index), verdict);
+            fan.settle(&item(index));
+        };
+        let mut fan = Fan::default();
+        settle(&mut fan, 0, Verdict::Succeeded);
+        settle(&mut fan, 1, Verdict::Failed);
+        fan.wait(&item(2));
+        fan.recompute(&ScopePath::root(), 2, Retained::None);
+        assert!(!fan.is_running() && !fan.is_complete(2));
+        settle(&mut fan, 0, Verdict::Succeeded);
+        assert_eq!(fan.progress(Some(2)).to_string(), "1/2 items");
+        settle(&mut fan, 1, Verdict::Succeeded);
+        assert_eq!(fan.progress(Some(2)).outcome(), "2 items");
+        assert!(fan.is_complete(2));
+        fan.report();
+        fan.recompute(&ScopePath::root(), 1, Retained::Succeeded);
+        assert_eq!(fan.progress(Some(1)).outcome(), "1 item");
     }
 
     #[test]

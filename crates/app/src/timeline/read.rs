@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use escrow_engine::approved_playbook;
 use escrow_model::{
-    Entry, Event, Facts, IssueCode, Message, Millis, Plan, ProviderName, RunOptions, ScopePath, Verdict,
+    CheckIndex, Entry, Event, Facts, IssueCode, Message, Millis, Plan, ProviderName, RunOptions, ScopePath,
+    Verdict,
 };
 use serde_json::Value;
 
-use super::fan::Fan;
+use super::fan::{Fan, Retained};
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
 use super::{OpenAttempt, Timeline};
 use crate::words::Evaluated;
@@ -53,6 +54,7 @@ impl Timeline {
             Event::RunResumed { .. } => What::RunResumed,
             Event::RunReopened { places, .. } => {
                 self.fans.values_mut().for_each(Fan::reopen);
+                self.reopened = true;
                 What::RunReopened { places }
             }
             Event::DeadlinePassed {} => What::DeadlinePassed,
@@ -125,12 +127,16 @@ impl Timeline {
                     None => What::RetryScheduled { of, retry },
                 }
             }
-            Event::Routed { check, scope, block, to, to_scope, goto_event, .. } => What::Routed {
-                from: CheckScope { check, scope },
-                block: *block,
-                to: CheckScope { check: to, scope: to_scope },
-                goto_event: goto_event.as_deref(),
-            },
+            Event::Routed { check, scope, block, to, to_scope, goto_event, .. } => {
+                // A route repeats what succeeded before.
+                self.reopened = false;
+                What::Routed {
+                    from: CheckScope { check, scope },
+                    block: *block,
+                    to: CheckScope { check: to, scope: to_scope },
+                    goto_event: goto_event.as_deref(),
+                }
+            }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 What::LoopBudgetExceeded { from: CheckScope { check, scope }, to, limit: *limit }
             }
@@ -215,9 +221,12 @@ impl Timeline {
     /// How long the attempt took, as its provider measured it: an attempt that was issued again by another process began
     /// long after its entry.
     fn answer(&mut self, of: CheckScope<'_>, output: &Value, measured: Option<u64>, at: Millis) -> u64 {
-        let is_for_each = self.plan.find(of.check).is_some_and(|index| self.plan.check(index).for_each);
-        if let (true, Value::Array(given)) = (is_for_each, output) {
-            self.sizes.entry(of.check.to_owned()).or_default().insert(of.scope.clone(), given.len());
+        if let Some(index) = self.plan.find(of.check).filter(|index| self.plan.check(*index).for_each) {
+            let given = output.as_array().map(Vec::len);
+            self.forget_former_items(index, of.scope, given.unwrap_or(0));
+            if let Some(given) = given {
+                self.sizes.entry(of.check.to_owned()).or_default().insert(of.scope.clone(), given);
+            }
         }
         let began = at.saturating_sub(measured.unwrap_or(0));
         let unseen = OpenAttempt { began, answered: false, waiting: false };
@@ -230,6 +239,21 @@ impl Timeline {
             open.began = began;
         }
         at.saturating_sub(open.began)
+    }
+
+    /// A list was computed: the items that it gave before no longer exist.
+    fn forget_former_items(&mut self, list: CheckIndex, scope: &ScopePath, given: usize) {
+        let retained = if self.reopened { Retained::Succeeded } else { Retained::None };
+        let plan = Arc::clone(&self.plan);
+        for mapped in plan.checks.iter().filter(|check| check.fan.contains(&list)) {
+            if let Some(fan) = self.fans.get_mut(&mapped.name) {
+                fan.recompute(scope, given, retained);
+            }
+            if let Some(sizes) = self.sizes.get_mut(&mapped.name) {
+                sizes.retain(|at, _| !at.starts_with(scope));
+            }
+            self.retried.retain(|at, _| at.check != mapped.name || !at.scope.starts_with(scope));
+        }
     }
 
     /// The verdict of a check or an item stands.

@@ -659,3 +659,37 @@ fn a_list_that_failed_and_may_fail_has_no_items_when_it_gave_no_array() {
          run.completed.with_warnings",
     );
 }
+
+#[test]
+fn a_list_that_is_computed_again_has_the_items_of_its_last_pass_alone() {
+    // Item 1 fails in the first pass, and the second list does not have it any more.
+    let shorter = r#"list forEach; each<list; sum<each {on_fail: {goto: list}, fail_if: "output === 1"}"#;
+    tells(
+        shorter,
+        &["list: [1, 2, 3] then [1]", "each: 1", "each[1]: exit 1", "sum: 1 then 2"],
+        "list succeeded x2
+         each succeeded x4
+         each[0] succeeded x2
+         sum succeeded x2
+         run.completed.ok",
+    );
+    tells(
+        shorter,
+        &["list: [1] then [1, 2, 3]", "each: 1", "each[2]: exit 1", "sum: 1 then 2"],
+        "list succeeded x2
+         each failed x4 command/exit_nonzero
+         each[0] succeeded x2
+         each[1] succeeded x1
+         each[2] failed x1
+         sum succeeded x2
+         run.failed.exit_nonzero",
+    );
+    tells(
+        shorter,
+        &["list: [1, 2] then []", "each: exit 1", "each[0]: 1", "sum: 1 then 2"],
+        "list succeeded x2
+         each skipped x2 forEach_empty
+         sum succeeded x2
+         run.completed.ok",
+    );
+}
