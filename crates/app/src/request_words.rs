@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{ApprovalSubject, ApprovedPlaybook, Request};
+use escrow_model::{ApprovalSubject, ApprovedOutput, ApprovedPlaybook, OutputExcerpt, Request};
 use serde_json::{Map, Value};
 
 use crate::words::shell_word;
@@ -48,6 +48,25 @@ pub fn subject_lines(subject: &ApprovalSubject) -> Vec<(String, String)> {
     }
     lines.extend(subject.nested.iter().flat_map(nested_lines));
     lines
+}
+
+/// An output that an approval stands on, with its digest: whole, or its beginning and its end.
+pub fn output_words(output: &ApprovedOutput, run: &str) -> String {
+    let ApprovedOutput { check, sha256, value, excerpt } = output;
+    let shown = match (value, excerpt) {
+        (Some(value), _) => text(value),
+        (None, Some(excerpt)) => {
+            let OutputExcerpt { bytes, head, tail } = excerpt;
+            let left_out = excerpt.left_out();
+            return format!(
+                "{check}, {bytes} bytes  sha256 {sha256}\n{head}\n… {left_out} bytes are left out here: \
+                 `escrow runs show {run} --output json` has them …\n{tail}"
+            );
+        }
+        // Of a question that an earlier version asked.
+        (None, None) => "(too large to show)".to_owned(),
+    };
+    format!("{check} = {shown}  sha256 {sha256}")
 }
 
 /// What safe mode kept from being done: the fields that say something, and what a nested playbook can do outside.

@@ -230,6 +230,84 @@ fn the_environment_of_who_approves_changes_nothing() {
 }
 
 #[test]
+fn the_environment_of_who_approves_changes_nothing_in_the_next_question_either() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks:
+  first: {type: command, requires_approval: true, exec: 'printf %s \"$TARGET\" > first'}
+  second: {type: command, requires_approval: true, depends_on: first, exec: 'printf %s \"$TARGET\" > second'}",
+    );
+    let mut run = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    assert_eq!(run.env("TARGET", "staging").status().expect("it runs").code(), Some(4));
+    let mut approve = desk.command(&["approve", &id_of(&waiting(&desk)), "--quiet"]);
+    assert_eq!(approve.env("TARGET", "prod").status().expect("it runs").code(), Some(0));
+    let asked = waiting(&desk);
+    assert_eq!(
+        (&asked["check"], &asked["request"]["environment"]["TARGET"]),
+        (&json!("second"), &json!("staging"))
+    );
+    let mut approve = desk.command(&["approve", &id_of(&asked), "--quiet"]);
+    assert_eq!(approve.env("TARGET", "prod").status().expect("it runs").code(), Some(0));
+    assert_eq!((desk.read("first"), desk.read("second")), ("staging".to_owned(), "staging".to_owned()));
+}
+
+#[test]
+fn a_large_output_is_shown_by_its_ends_and_bound_as_a_whole() {
+    let desk = Desk::new();
+    let (_, document) = desk.run(
+        "checks:
+  build: {type: command, exec: 'echo FIRST; head -c 40000 /dev/zero | tr \"\\0\" x; echo; echo LAST'}
+  ship: {type: command, depends_on: build, criticality: external, requires_approval: true, exec: 'touch shipped'}",
+    );
+    let wait = waiting(&desk);
+    let shown = &wait["outputs"][0];
+    let whole = document["checks"]["build"]["output"].as_str().expect("text");
+    let excerpt = &shown["excerpt"];
+    assert_eq!((&shown["value"], &excerpt["bytes"]), (&Value::Null, &json!(whole.len())));
+    let (head, tail) = (excerpt["head"].as_str().expect("text"), excerpt["tail"].as_str().expect("text"));
+    assert_eq!((head.len(), tail.len()), (8192, 8192));
+    assert!(whole.starts_with(head) && whole.ends_with(tail));
+    let page = desk.escrow(&["approvals"]).stdout;
+    for part in [
+        "build, 40011 bytes  sha256 ",
+        "             FIRST\n",
+        "             LAST\n",
+        "… 23627 bytes are left out here: `escrow runs show r_",
+    ] {
+        assert!(page.contains(part), "{part}\n{}", page.chars().take(400).collect::<String>());
+    }
+}
+
+#[test]
+fn what_a_nested_playbook_would_do_is_there_by_key() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "name: inner
+inputs: {to: {default: test}}
+checks:
+  act: {type: command, criticality: external, env: {MODE: fast}, exec: './ship {{ inputs.to }}'}
+  tell: {type: http, url: 'https://example.com/{{ inputs.to }}', method: POST, json: {done: true}}",
+    );
+    desk.run(
+        "checks: {nest: {type: playbook, playbook: inner.yaml, with: {to: prod}, requires_approval: true}}",
+    );
+    let external = waiting(&desk)["nested"]["external"].clone();
+    assert_eq!(
+        external[0],
+        json!({
+            "playbook": "inner", "check": "act", "type": "command",
+            "command": "exec: ./ship {{ inputs.to }}\nenv: {\"MODE\":\"fast\"}",
+            "request": { "exec": "./ship {{ inputs.to }}", "env": { "MODE": "fast" } },
+            "values": ["inputs.to"],
+        })
+    );
+    assert_eq!(external[1]["request"]["json"], json!({ "done": true }));
+    assert_eq!(external[1]["values"], json!(["https://example.com/{{ inputs.to }}"]));
+}
+
+#[test]
 fn a_nested_run_behind_an_approval_has_the_captured_environment() {
     let desk = Desk::new();
     desk.write("inner.yaml", "checks: {act: {type: command, exec: 'echo \"${TARGET-none}\" > acted'}}");

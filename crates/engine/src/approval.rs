@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use escrow_model::{
     ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, ApprovedValue, Check, CheckIndex,
-    Criticality, Field, GrantedSecret, Message, RecordedOutcome, RefusalCode, Request, SecretHandover,
-    WaitKind, hex,
+    Criticality, Field, GrantedSecret, Message, OutputExcerpt, RecordedOutcome, RefusalCode, Request,
+    SecretHandover, WaitKind, hex,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -249,11 +249,16 @@ impl Run {
 
     fn approved_output(&self, Location { check, scope }: &Location) -> Option<ApprovedOutput> {
         let value = self.outputs_below(*check, scope).filter(|value| !value.is_null())?;
-        let text = value.to_string();
+        let json = value.to_string();
+        let is_whole = json.len() <= ApprovedOutput::BYTES_MAX;
+        // Text is shown as it was printed. Escaped, it may be too long although it is short.
+        let text = value.as_str().unwrap_or(&json);
+        let excerpt = if is_whole { None } else { OutputExcerpt::of(text) };
         Some(ApprovedOutput {
             check: self.named(*check, scope).to_string(),
-            sha256: sha256(&text),
-            value: (text.len() <= ApprovedOutput::BYTES_MAX).then(|| value.clone()),
+            sha256: sha256(&json),
+            value: excerpt.is_none().then(|| value.clone()),
+            excerpt,
         })
     }
 

@@ -33,37 +33,58 @@ pub fn approved_playbook(plan: &Plan, check: &Check) -> Option<ApprovedPlaybook>
 fn effects(nested: &NestedPlaybook) -> impl Iterator<Item = ApprovedEffect> {
     let external =
         |check: &&Check| check.criticality == Criticality::External && check.provider != ProviderName::NESTED;
-    nested.plan.checks.iter().filter(external).map(|check| ApprovedEffect {
-        playbook: nested.plan.name.clone(),
-        check: check.name.clone(),
-        provider: check.provider.clone(),
-        command: written(check, &nested.plan.env),
+    nested.plan.checks.iter().filter(external).map(|check| {
+        let request = written(check, &nested.plan.env);
+        ApprovedEffect {
+            playbook: nested.plan.name.clone(),
+            check: check.name.clone(),
+            provider: check.provider.clone(),
+            command: in_words(&request),
+            request,
+            values: check.fields.values().flat_map(expressions_in).collect(),
+        }
     })
 }
 
-/// What a check asks of its provider, as it is written: a command of one line, or each key with its value on lines of its own.
-/// The lines of a value that follow its first are indented, so none of them can be taken for a key.
-fn written(check: &Check, playbook_env: &EnvTemplates) -> Option<String> {
-    let mut keys: Vec<(&str, Value)> = Vec::new();
-    keys.extend(check.fields.get("exec").map(|exec| ("exec", value_of(exec))));
+/// What a check asks of its provider, as it is written: each key with its value, the command first.
+fn written(check: &Check, playbook_env: &EnvTemplates) -> Map<String, Value> {
+    let mut keys = Map::new();
+    keys.extend(check.fields.get("exec").map(|exec| ("exec".to_owned(), value_of(exec))));
     let others = check.fields.iter().filter(|(name, _)| *name != "exec");
-    keys.extend(others.map(|(name, field)| (name.as_str(), value_of(field))));
+    keys.extend(others.map(|(name, field)| (name.clone(), value_of(field))));
     let mut env = playbook_env.clone();
     env.extend(check.env.clone());
     if !env.is_empty() {
-        keys.push(("env", env.iter().map(|(name, text)| (name.clone(), json!(text.source()))).collect()));
+        let env = env.iter().map(|(name, text)| (name.clone(), json!(text.source()))).collect();
+        keys.insert("env".to_owned(), env);
     }
     if !check.secrets.is_empty() {
-        keys.push(("secrets", json!(check.secrets)));
+        keys.insert("secrets".to_owned(), json!(check.secrets));
     }
-    match keys.as_slice() {
-        [] => None,
-        [("exec", exec)] if !shown(exec).contains('\n') => Some(shown(exec)),
-        keys => {
-            let lines =
-                keys.iter().map(|(name, value)| format!("{name}: {}", shown(value).replace('\n', "\n  ")));
-            Some(lines.collect::<Vec<_>>().join("\n"))
-        }
+    keys
+}
+
+/// The same for people: a command of one line, or each key with its value on lines of its own. The lines of a value that
+/// follow its first are indented, so none of them can be taken for a key.
+fn in_words(request: &Map<String, Value>) -> Option<String> {
+    let line = |(name, value): (&String, &Value)| format!("{name}: {}", shown(value).replace('\n', "\n  "));
+    match (request.len(), request.get("exec").map(shown)) {
+        (0, _) => None,
+        (1, Some(exec)) if !exec.contains('\n') => Some(exec),
+        (_, _) => Some(request.iter().map(line).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+/// The expressions that a command or a text has values from.
+fn expressions_in(field: &Field) -> Vec<String> {
+    let of_texts = |texts: &[Text]| {
+        texts.iter().filter(|text| !text.is_constant()).map(|text| text.source().to_owned()).collect()
+    };
+    match field {
+        Field::Shell(shell) => shell.expressions().map(|(_, expression)| expression.to_owned()).collect(),
+        Field::Text(text) | Field::Url(text) => of_texts(std::slice::from_ref(text)),
+        Field::Argv(texts) | Field::Texts(texts) => of_texts(texts),
+        Field::Tree(_) | Field::Message(_) | Field::Block(_) | Field::Plain(_) => Vec::new(),
     }
 }
 

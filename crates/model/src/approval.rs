@@ -117,6 +117,12 @@ pub struct ApprovedEffect {
     /// the nested run reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The same, each key with its value.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub request: Map<String, Value>,
+    /// The expressions in it, which the nested run evaluates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
 }
 
 /// A value in a command.
@@ -159,14 +165,50 @@ impl SecretHandover {
 pub struct ApprovedOutput {
     pub check: String,
     pub sha256: String,
-    /// The value itself, unless it is too large to show.
+    /// The value itself, unless it is too large to show whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
+    /// What is shown of a value that is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<OutputExcerpt>,
 }
 
 impl ApprovedOutput {
-    /// Larger values, as JSON, are represented by their digest alone.
+    /// Of larger values, as JSON, only the beginning and the end are shown. The digest is over the whole.
     pub const BYTES_MAX: usize = 16 * 1024;
+}
+
+/// The beginning and the end of a large output: of its text, or of its JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputExcerpt {
+    /// The size of the whole.
+    pub bytes: u64,
+    pub head: String,
+    pub tail: String,
+}
+
+impl OutputExcerpt {
+    /// How much of either end is shown.
+    pub const END_BYTES_MAX: usize = ApprovedOutput::BYTES_MAX / 2;
+
+    /// `None` for a text that can be shown whole.
+    pub fn of(text: &str) -> Option<OutputExcerpt> {
+        if text.len() <= 2 * OutputExcerpt::END_BYTES_MAX {
+            return None;
+        }
+        let head = text.floor_char_boundary(OutputExcerpt::END_BYTES_MAX);
+        let tail = text.ceil_char_boundary(text.len() - OutputExcerpt::END_BYTES_MAX);
+        Some(OutputExcerpt {
+            bytes: text.len() as u64,
+            head: text[..head].to_owned(),
+            tail: text[tail..].to_owned(),
+        })
+    }
+
+    /// How much lies between the beginning and the end.
+    pub fn left_out(&self) -> u64 {
+        self.bytes.saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
 }
 
 /// A typed result that the approval stands on.

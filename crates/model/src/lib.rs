@@ -44,7 +44,8 @@ mod vocabulary;
 pub use answer::{Answer, Ending, FlawKind, NestedFlaw};
 pub use approval::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
-    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,
+    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, GrantedSecret, OutputExcerpt,
+    SecretHandover,
 };
 pub use artifact::{
     ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,

@@ -103,6 +103,8 @@ fn nested(nested: &ApprovedPlaybook) -> Value {
             "check": effect.check,
             "type": effect.provider,
             "command": effect.command,
+            "request": effect.request,
+            "values": effect.values,
         })
     };
     json!({
@@ -114,7 +116,12 @@ fn nested(nested: &ApprovedPlaybook) -> Value {
 }
 
 fn output(output: &ApprovedOutput) -> Value {
-    json!({ "check": output.check, "sha256": output.sha256, "value": output.value })
+    json!({
+        "check": output.check,
+        "sha256": output.sha256,
+        "value": output.value,
+        "excerpt": output.excerpt,
+    })
 }
 
 fn status(wait: &WaitRow) -> &str {

@@ -4,7 +4,7 @@ use escrow_app::attempted::{Attempted, attempts_of};
 use escrow_app::directories::directories_of;
 use escrow_app::documents;
 use escrow_app::messages::{all_waits, open_waits};
-use escrow_app::request_words::subject_lines;
+use escrow_app::request_words::{output_words, subject_lines};
 use escrow_app::{Error, words};
 use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, rfc3339};
 use escrow_runtime::now_ms;
@@ -78,7 +78,7 @@ fn page(wait: &WaitRow, directory: Option<&str>, attempted: Option<&Attempted>, 
         page.lines("choices", &choices(&wait.choices));
     }
     if let Some(subject) = &wait.subject {
-        page.subject(subject);
+        page.subject(subject, wait.run.as_str());
         page.lines("digest", &wait.digest);
     }
     for given in wait.approvals.iter().chain(&wait.recorded_approvals).filter(|_| wait.approvals_needed() > 1)
@@ -134,7 +134,7 @@ struct Page {
 }
 
 impl Page {
-    fn subject(&mut self, subject: &ApprovalSubject) {
+    fn subject(&mut self, subject: &ApprovalSubject, run: &str) {
         self.lines("playbook", &format!("{} ({} check)", subject.playbook, subject.criticality.as_str()));
         for (name, value) in subject_lines(subject) {
             self.lines(&name, &value);
@@ -155,8 +155,7 @@ impl Page {
             self.lines("input", &format!("{name} = {}", text(value)));
         }
         for output in &subject.outputs {
-            let value = output.value.as_ref().map_or_else(|| "(too large to show)".to_owned(), text);
-            self.lines("output", &format!("{} = {value}  sha256 {}", output.check, output.sha256));
+            self.lines("output", &output_words(output, run));
         }
         for outcome in &subject.outcomes {
             let passed = match outcome.passed {

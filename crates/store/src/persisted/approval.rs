@@ -3,7 +3,7 @@
 use escrow_model::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
     ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, Criticality, GrantedSecret,
-    ProviderName, Request, SecretHandover, Text,
+    OutputExcerpt, ProviderName, Request, SecretHandover, Text,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -89,6 +89,8 @@ record!(ApprovedEffectRecord for ApprovedEffect {
     check: String,
     provider as "type": ProviderName,
     command: Option<String> = default,
+    request: Map<String, Value> = default,
+    values: Vec<String> = default,
 });
 
 record!(ApprovedValueRecord for ApprovedValue {
@@ -105,6 +107,13 @@ record!(ApprovedOutputRecord for ApprovedOutput {
     check: String,
     sha256: String,
     value: Option<Value> = default,
+    excerpt: Option<OutputExcerpt> = default,
+});
+
+record!(OutputExcerptRecord for OutputExcerpt {
+    bytes: u64,
+    head: String,
+    tail: String,
 });
 
 record!(ApprovedOutcomeRecord for ApprovedOutcome {

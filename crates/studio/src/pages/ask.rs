@@ -7,7 +7,7 @@ use escrow_app::attempted::Attempted;
 use escrow_app::messages::WaitRow;
 use escrow_app::request_words::{command_words, subject_lines};
 use escrow_app::{documents, words};
-use escrow_model::{ApprovalSubject, ApprovalTerms, Millis, WaitKind, rfc3339};
+use escrow_model::{ApprovalSubject, ApprovalTerms, ApprovedOutput, Millis, WaitKind, rfc3339};
 use maud::{Markup, html};
 
 use super::csrf;
@@ -121,10 +121,25 @@ fn stands_on(wait: &WaitRow) -> Markup {
                     li { (icon_small("file", "ok")) span { b { (line(&file.id)) } " " code { (line(&file.path)) } " " (words::bytes_words(file.size)) ", verified by " code { (line(&file.check)) } } }
                 }
                 @for output in &subject.outputs {
-                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " @match &output.value { Some(value) => { code { (words::visible(&value.to_string())) } }, None => "too large to show" } " " span.mono.small.dim { "sha256 " (output.sha256) } } }
+                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " (output_value(output, wait.run.as_str())) " " span.mono.small.dim { "sha256 " (output.sha256) } } }
                 }
             }
         }
+    }
+}
+
+/// An output: whole, or its beginning and its end.
+fn output_value(output: &ApprovedOutput, run: &str) -> Markup {
+    let lines = |text: &str| text.lines().map(words::visible).collect::<Vec<_>>().join("\n");
+    match (&output.value, &output.excerpt) {
+        (Some(value), _) => html! { code { (words::visible(&value.to_string())) } },
+        (None, Some(excerpt)) => html! {
+            (excerpt.bytes) " bytes"
+            pre { (lines(&excerpt.head)) }
+            p.small.dim { (excerpt.left_out()) " bytes are left out here; " a href={ "/runs/" (run) } { "the run" } " has them" }
+            pre { (lines(&excerpt.tail)) }
+        },
+        (None, None) => html! { "too large to show" },
     }
 }
 
