@@ -216,3 +216,38 @@ fn a_block_is_explained_by_the_attempt_that_broke_the_contract() {
     let page = desk.escrow(&["explain", "last", "sa"]).stdout;
     assert!(!page.contains("would have to exit with 0"), "{page}");
 }
+
+#[test]
+fn an_effect_that_was_found_without_its_output_asks_for_the_output_and_not_for_another_finding() {
+    let desk = Desk::new();
+    desk.run(
+        "checks:
+  deploy:
+    type: command
+    criticality: external
+    timeout: 300ms
+    guarantee: output.url !== null
+    exec: touch deployed; sleep 30
+    reconcile: {exec: 'test -e deployed && echo found', done: \"output === 'found'\"}",
+    );
+    let page = desk.escrow(&["explain", "last", "deploy"]).stdout;
+    assert!(
+        page.contains("`reconcile` of `deploy` would have to give the output: `output: EXPRESSION`"),
+        "{page}"
+    );
+    assert!(!page.contains("other than 'found'"), "{page}");
+}
+
+#[test]
+fn a_check_that_waits_is_explained_with_the_next_command() {
+    let desk = Desk::new();
+    desk.run("checks: {ship: {type: command, requires_approval: true, exec: 'true'}}");
+    let wait = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0].clone();
+    let (id, run) = (wait["id"].as_str().expect("an id"), wait["run_id"].as_str().expect("a run"));
+    let explained = |desk: &Desk| desk.escrow(&["explain", "last"]).stdout;
+    assert!(explained(&desk).ends_with(&format!("\nnext: escrow approve {id}\n")), "{}", explained(&desk));
+    assert_eq!(desk.escrow(&["approve", id, "--no-run"]).code, Some(0));
+    assert!(explained(&desk).ends_with(&format!("\nnext: escrow resume {run}\n")), "{}", explained(&desk));
+    let attention = desk.escrow(&["attention"]).stdout;
+    assert!(attention.contains("decided; the run has not acted on it yet"), "{attention}");
+}

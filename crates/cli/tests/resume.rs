@@ -49,6 +49,22 @@ checks:
 }
 
 #[test]
+fn a_check_that_is_started_again_is_the_same_attempt_and_explain_says_so() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks: {look: {type: command, exec: 'echo \"$ESCROW_ATTEMPT\" >> started; test -e go || sleep 60', guarantee: attempt === 1}}",
+    );
+    kill_when_started(&desk);
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+    assert_eq!(desk.read("started"), "1\n1\n");
+    assert_eq!(desk.show("last")["checks"]["look"]["runs"], 1);
+    let page = desk.escrow(&["explain", "last", "look"]).stdout;
+    assert!(page.contains("the process that ran attempt 1 was gone: it was started again"), "{page}");
+}
+
+#[test]
 fn all_dead_runs_are_resumed_and_the_worst_exit_code_tells() {
     let desk = Desk::new();
     let playbook = |last: &str| {

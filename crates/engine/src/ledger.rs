@@ -244,10 +244,9 @@ impl Deciding<'_> {
                 "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
                  `escrow resume {run}` continues it"
             ),
-            EffectState::Unknown => format!(
-                "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
-                 `escrow effects resolve {key} done|failed` settles it"
-            ),
+            EffectState::Unknown => {
+                format!("`{name}` has the effect `{key}`, which is unknown in run `{run}`")
+            }
             EffectState::Confirmed | EffectState::Failed => {
                 format!("`{name}` has the effect `{key}`, which run `{run}` confirmed for another request")
             }

@@ -188,12 +188,12 @@ pub struct OutputExcerpt {
 }
 
 impl OutputExcerpt {
-    /// How much of either end is shown.
-    pub const END_BYTES_MAX: usize = ApprovedOutput::BYTES_MAX / 2;
+    /// How much of either end is shown: little enough that the request stays in sight.
+    pub const END_BYTES_MAX: usize = 2 * 1024;
 
     /// `None` for a text that can be shown whole.
     pub fn of(text: &str) -> Option<OutputExcerpt> {
-        if text.len() <= 2 * OutputExcerpt::END_BYTES_MAX {
+        if text.len() <= ApprovedOutput::BYTES_MAX {
             return None;
         }
         let head = text.floor_char_boundary(OutputExcerpt::END_BYTES_MAX);

@@ -7,6 +7,7 @@ use escrow_store::{Attempter, EffectFilter, NotAccepted, Queries, RunRow};
 
 use super::{outsider, wait};
 use crate::app::App;
+use crate::documents::settles;
 use crate::effects::{not_unknown, state_now, under_way};
 use crate::error::Error;
 use crate::runs::{Purpose, drive_around, driver_of, not_resumable, replay};
@@ -139,7 +140,7 @@ async fn own_is_open(queries: &dyn Queries, run: &Run, check: &str, scope: &Scop
         EffectState::Intended if !is_own => Err(under_way(&effect)),
         EffectState::Unknown if !is_own => {
             let message = format!("effect `{}` was attempted again in run `{}`", effect.key, effect.run);
-            let help = format!("`escrow effects resolve {} done|failed` settles it", effect.key);
+            let help = format!("`{}` settles it", settles(&effect.key));
             Err(Error::person("attempted_again", message).help(help))
         }
         EffectState::Intended | EffectState::Unknown | EffectState::Confirmed | EffectState::Failed => Ok(()),

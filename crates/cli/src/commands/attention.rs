@@ -86,8 +86,9 @@ fn show(item: &AttentionItem, attempted: Option<&Attempted>, paint: Paint) -> St
         AttentionKind::NotBegun => paint.red("not begun"),
     };
     let times = if item.count > 1 { format!("  {} times", item.count) } else { String::new() };
-    let place =
-        item.subject.as_ref().map(|subject| format!(" · {}", printable(&subject.id))).unwrap_or_default();
+    let asked_at = item.wait.as_ref().map(|wait| &wait.place);
+    let place = asked_at.or(item.subject.as_ref().map(|subject| &subject.id));
+    let place = place.map(|place| format!(" · {}", printable(place))).unwrap_or_default();
     let at = rfc3339(item.last_at).replace('T', " ");
     let code = item.reason_code.as_ref().map(|code| format!("  {code}")).unwrap_or_default();
     let mut text = format!(
@@ -104,6 +105,9 @@ fn show(item: &AttentionItem, attempted: Option<&Attempted>, paint: Paint) -> St
         for line in value.trim_end().lines() {
             text.push_str(&format!("  {} {}\n", paint.dim(&format!("{}:", visible(&name))), visible(line)));
         }
+    }
+    if item.wait.as_ref().is_some_and(|wait| wait.has_recorded_decision) {
+        text.push_str("  decided; the run has not acted on it yet\n");
     }
     if let Some(seen) = &item.dismissed {
         let by = seen.by.as_ref().map(|by| format!(" by {}", printable(by))).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use escrow_app::attempted::{Attempted, attempts_of};
 use escrow_app::explain::{Account, account};
+use escrow_app::messages::waits_of;
 use escrow_app::runs::entries;
 use escrow_app::{App, Error, documents};
 use escrow_store::Queries;
@@ -26,13 +27,18 @@ pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &
     })?;
     let journal = entries(&*queries, &row).await?;
     let account = account(&row, &journal, arguments.check.as_deref())?;
-    let attempted = asked_about(&app, &*queries, &account).await?;
+    let Asked { attempted, next } = asked_about(&app, &*queries, &account).await?;
     match ui.output() {
-        Output::Human => ui.page(&show_account(&account, attempted.as_ref(), ui.page)),
+        Output::Human => {
+            ui.page(&show_account(&account, attempted.as_ref(), next.as_deref(), ui.page));
+        }
         Output::Json | Output::Jsonl => {
             let mut document = json!(account);
             if let Some(attempted) = &attempted {
                 document["attempted"] = documents::attempted(attempted);
+            }
+            if let Some(next) = next {
+                document["next"] = json!(next);
             }
             ui.data(&document);
         }
@@ -40,20 +46,26 @@ pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &
     Ok(Exit::Completed)
 }
 
-/// The attempt that a run waits to hear about, if its check is the cause.
-async fn asked_about(
-    app: &App,
-    queries: &dyn Queries,
-    account: &Account,
-) -> Result<Option<Attempted>, Error> {
-    let mut waits = queries.waits(&account.run).await?;
+/// What a run waits for, if the check of the account waits.
+struct Asked {
+    /// The attempt that it waits to hear about.
+    attempted: Option<Attempted>,
+    /// The command that deals with it.
+    next: Option<String>,
+}
+
+async fn asked_about(app: &App, queries: &dyn Queries, account: &Account) -> Result<Asked, Error> {
+    let mut waits = waits_of(queries, &account.run).await?;
     let cause = &account.cause;
     waits.retain(|wait| {
         let is_cause = cause.check.as_deref() == Some(&wait.check) && cause.scope.to_string() == wait.scope;
         wait.resolved_at.is_none() && is_cause
     });
     let attempts = attempts_of(app.state(), queries, &waits).await?;
-    Ok(waits.iter().find_map(|wait| attempts.of(wait)).cloned())
+    Ok(Asked {
+        attempted: waits.iter().find_map(|wait| attempts.of(wait)).cloned(),
+        next: waits.first().and_then(documents::next_of_wait),
+    })
 }
 
 /// Codes have a shape that no run's name has: `E0102`, `W0301`, `run.failed.fail_if`.

@@ -37,7 +37,7 @@ pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Res
         tell(&format!("kept {}  {playbook}  its effect `{key}` is unknown", run.id));
     }
     if !unsettled.is_empty() {
-        ui.say("`escrow effects resolve KEY done|failed` settles an unknown effect");
+        ui.say("`escrow effects resolve KEY 'done|failed' --by NAME --why TEXT` settles an unknown effect");
     }
     tell(&format!("{verb} {}, {}", count(runs.len(), "run"), bytes_words(bytes)));
     let ids: Vec<&RunId> = runs.iter().map(|run| &run.id).collect();

@@ -8,8 +8,13 @@ use super::paint::Paint;
 use super::table::TextTable;
 use super::words::{message, printable, visible};
 
-/// `attempted` is what the run waits to hear about.
-pub(crate) fn show_account(account: &Account, attempted: Option<&Attempted>, paint: Paint) -> String {
+/// `attempted` is what the run waits to hear about, `next` the command that lets it continue.
+pub(crate) fn show_account(
+    account: &Account,
+    attempted: Option<&Attempted>,
+    next: Option<&str>,
+    paint: Paint,
+) -> String {
     let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
     let status = account.status.as_str().replace('_', " ");
     let mut text = format!(
@@ -57,6 +62,9 @@ pub(crate) fn show_account(account: &Account, attempted: Option<&Attempted>, pai
         }
     }
     text.push_str(&timeline(account, paint));
+    if let Some(next) = next {
+        text.push_str(&format!("\n{} {}\n", paint.dim("next:"), visible(next)));
+    }
     text
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn show_comparison(replayed: &Replayed, paint: Paint) -> String {
     text.push_str(&reservations(replayed, paint));
     if let Some(first) = &comparison.first {
         // Its first line names the run once more.
-        let account = show_account(first, None, paint);
+        let account = show_account(first, None, None, paint);
         let body = account.split_once('\n').map_or("", |(_, body)| body);
         text.push_str(body);
     }

@@ -47,7 +47,12 @@ pub(crate) fn closing(run: &Run, ready: &[String], paint: Paint) -> String {
                 format!("escrow answer {} TEXT", wait.id)
             }
             WaitKind::Input => {
-                format!("escrow answer {} {}", wait.id, words::choices(&wait.choices))
+                let quoted: Vec<String> = wait.choices.iter().map(|choice| words::choice(choice)).collect();
+                let (first, others) = quoted.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+                // A bar between them would be a pipe to a shell.
+                let others =
+                    if others.is_empty() { String::new() } else { format!("    or  {}", others.join(", ")) };
+                format!("escrow answer {} {first}{others}", wait.id)
             }
             WaitKind::UnknownEffect => {
                 let place = format!("{}{}", wait.check, wait.scope);

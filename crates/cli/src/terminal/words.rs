@@ -27,7 +27,12 @@ pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
 
 /// `yes | no`, each quoted for a shell.
 pub(crate) fn choices(choices: &[String]) -> String {
-    choices.iter().map(|choice| shell_word(&printable(choice))).collect::<Vec<_>>().join(" | ")
+    choices.iter().map(|one| choice(one)).collect::<Vec<_>>().join(" | ")
+}
+
+/// A choice as an argument for a shell.
+pub(crate) fn choice(choice: &str) -> String {
+    shell_word(&printable(choice))
 }
 
 #[cfg(test)]

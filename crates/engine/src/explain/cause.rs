@@ -177,7 +177,7 @@ impl JournalReader<'_> {
         Ok(Some(found.collect()))
     }
 
-    fn entry_before(&self, index: usize) -> Option<&Event> {
+    pub(super) fn entry_before(&self, index: usize) -> Option<&Event> {
         Some(&self.entries.get(index.checked_sub(1)?)?.event)
     }
 
@@ -192,6 +192,11 @@ impl JournalReader<'_> {
 
     fn summary(&self, index: usize) -> String {
         match &self.entries[index].event {
+            Event::CheckSkipped { check, scope, reason: SkipReason::ContractBlocked, detail, .. }
+                if !detail.is_empty() =>
+            {
+                format!("`{check}{scope}` was blocked: {detail}")
+            }
             Event::CheckSkipped { check, scope, reason, detail, request } => {
                 let why = skip_sentence(*reason);
                 let more = if detail.is_empty() { String::new() } else { format!(": {detail}") };

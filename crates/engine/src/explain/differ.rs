@@ -34,6 +34,18 @@ impl JournalReader<'_> {
             .collect();
         let plan = &self.plan;
         let mut said: Vec<String> = Vec::new();
+        if let Event::CheckJudged { check, issues, .. } = &self.entries[index].event
+            && decisive(issues).is_some_and(|issue| issue.code == IssueCode::EffectOutputLost)
+        {
+            // That the effect was found is right; what is missing is its output.
+            all.clear();
+            let spec = self.find(check).map(|check| plan.check(check));
+            if spec.is_some_and(|spec| spec.reconcile.is_some()) {
+                said.push(format!(
+                    "`reconcile` of `{check}` would have to give the output: `output: EXPRESSION`"
+                ));
+            }
+        }
         match &self.entries[index].event {
             Event::CheckSkipped { check, reason, .. } => match reason {
                 SkipReason::Event => {
@@ -51,8 +63,16 @@ impl JournalReader<'_> {
                 | SkipReason::Assume
                 | SkipReason::DependencyFailed
                 | SkipReason::ForEachEmpty
-                | SkipReason::ContractBlocked
                 | SkipReason::RunEnded => {}
+                SkipReason::ContractBlocked => {
+                    if let Some(Event::ArtifactChanged { artifact, .. }) = self.entry_before(index) {
+                        let (id, gate) = (&artifact.id, &artifact.gate);
+                        said.push(format!(
+                            "`{id}` would have to be what `{gate}` verified; `escrow resume RUN --failed` runs `{gate}` \
+                             again"
+                        ));
+                    }
+                }
             },
             Event::CheckJudged { check, issues, .. } => {
                 said.extend(decisive(issues).and_then(|issue| of_issue(check, issue)));

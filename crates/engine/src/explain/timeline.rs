@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use escrow_model::{
-    CheckIndex, Event, Message, ProviderName, Request, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339,
+    CheckIndex, Ending, Event, FaultCode, Message, ProviderName, Request, RetryKind, RoutedBy, ScopePath,
+    Verdict, rfc3339,
 };
 
 use serde_json::Value;
@@ -27,13 +28,26 @@ impl JournalReader<'_> {
         let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
         let mut asked = BTreeSet::new();
+        let mut at_work = None;
         for (index, entry) in self.entries.iter().enumerate() {
             let here = entry.event.check() == Some(name)
                 && super::scope_of(&entry.event).is_some_and(|at| at.touches(scope));
             if let (true, Event::WaitStarted { id, .. }) = (here, &entry.event) {
                 asked.insert(id.as_str());
             }
+            match &entry.event {
+                Event::AttemptStarted { attempt, request, .. } if here => {
+                    at_work = Some(*attempt).filter(|_| request.provider != ProviderName::NESTED);
+                }
+                Event::AttemptAnswered { .. } if here => at_work = None,
+                _ => {}
+            }
             let told = match &entry.event {
+                Event::RunResumed { .. } if let Some(attempt) = at_work => {
+                    let again =
+                        format!("the process that ran attempt {attempt} was gone: it was started again");
+                    (!self.is_given_up(index, name)).then_some(again)
+                }
                 Event::Routed { check: from, block, by, to, to_scope, .. }
                     if to == name && to_scope.touches(scope) && !here =>
                 {
@@ -66,6 +80,18 @@ impl JournalReader<'_> {
             timeline.push(Moment { entry: index as u64 + 1, at, kind, what, evaluation });
         }
         Ok(timeline)
+    }
+
+    /// Whether the process that took the run over did not start an open attempt of a check again: its effect is unknown,
+    /// or the run was stopping.
+    fn is_given_up(&self, resumed: usize, name: &str) -> bool {
+        let at = self.entries[resumed].at;
+        let mut of_takeover = self.entries[resumed + 1..].iter().take_while(|entry| entry.at == at);
+        of_takeover.any(|entry| {
+            let Event::AttemptAnswered { check, answer, .. } = &entry.event else { return false };
+            let Ending::Fault(fault) = &answer.ending else { return false };
+            check == name && matches!(fault.code, FaultCode::Lost | FaultCode::Cancelled)
+        })
     }
 
     /// What safe mode kept a check from doing: its request, and what a nested playbook can do outside.
