@@ -1,21 +1,50 @@
-//! Dismisses causes that need a person. A dismissed cause returns when it happens again.
+//! What needs a person, and what a person dismisses. A dismissed cause returns when it happens again.
 
-use escrow_model::Millis;
+use std::path::Path;
+
+use escrow_model::{ChainStatus, EventTrigger, FireCode, Millis};
 use escrow_runtime::{liveness, now_ms};
-use escrow_store::{Dismissing, Queries};
+use escrow_store::{ChainRow, Dismissing, Queries};
 
 pub use escrow_store::{AttentionItem, AttentionKind, AttentionWait};
 
 use crate::app::App;
+use crate::chains;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::settled;
 
 /// Everything that needs a person, newest first. Dismissed items are included and marked.
 pub async fn items(queries: &dyn Queries) -> Result<Vec<AttentionItem>, Error> {
-    let mut items = queries.attention(liveness).await?;
+    let mut items = open_items(queries).await?;
     settled::note_items(queries, &mut items).await;
     Ok(items)
+}
+
+async fn open_items(queries: &dyn Queries) -> Result<Vec<AttentionItem>, Error> {
+    let mut open = Vec::new();
+    for item in queries.attention(liveness).await? {
+        if !is_corrected(queries, &item).await? {
+            open.push(item);
+        }
+    }
+    Ok(open)
+}
+
+/// Whether a tick could not begin because of its definition, which has no problem any more. The next tick fires the chain;
+/// another event would be lost.
+async fn is_corrected(queries: &dyn Queries, item: &AttentionItem) -> Result<bool, Error> {
+    let is_of_schedule = item.subject.as_ref().is_some_and(|one| one.id == EventTrigger::SCHEDULE);
+    if item.reason_code.as_deref() != Some(FireCode::FailedDefinition.as_str()) || !is_of_schedule {
+        return Ok(false);
+    }
+    Ok(match queries.chain(&item.playbook).await? {
+        None => true,
+        Some(chain) if chain.status == ChainStatus::Disabled => true,
+        Some(ChainRow { file, text, directory, .. }) => {
+            chains::compile(Path::new(&file), text.as_bytes(), Path::new(&directory)).is_ok()
+        }
+    })
 }
 
 /// Which items are listed.
@@ -79,7 +108,7 @@ pub async fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionIte
 
 /// The item of a fingerprint, of a wait, or of a run.
 async fn find(queries: &dyn Queries, what: &str) -> Result<AttentionItem, Error> {
-    let mut items = queries.attention(liveness).await?;
+    let mut items = open_items(queries).await?;
     let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|wait| wait.id == what);
     if what.starts_with("f_") && what.len() > 2 {
         items.retain(|item| item.fingerprint.starts_with(what));

@@ -1,5 +1,6 @@
 //! Effects of external checks: what the ledger has, and how a person settles an unknown one.
 
+mod inside;
 mod settled_by;
 
 use escrow_engine::{EffectResolution, Run};
@@ -10,6 +11,7 @@ use escrow_store::{EffectFilter, Queries, RunRow};
 pub use escrow_engine::SettledAs;
 pub use escrow_store::EffectRow;
 
+pub(crate) use inside::settle_inside;
 pub(crate) use settled_by::not_unknown;
 
 use crate::app::App;
@@ -88,6 +90,8 @@ pub async fn resolve(app: &App, request: &Resolve) -> Result<Resolved, Error> {
     }
     let run = if row.status.is_terminal() {
         Box::pin(after_end(app, &row, &effect, request)).await?;
+        let word = (request.settled_as, request.by.clone(), request.why.clone());
+        Box::pin(inside::settle(app, &row, (&effect.check, &effect.scope), word)).await?;
         None
     } else {
         tell(app, &row, &effect, request).await?

@@ -12,7 +12,7 @@ mod by_hand;
 mod replace;
 mod turn;
 
-use escrow_model::{CatchUp, ChainRules, ChainStatus, EventTrigger};
+use escrow_model::{CatchUp, ChainRules, ChainStatus, EventTrigger, FireCode};
 use escrow_playbook::{Diagnostic, Severity};
 use escrow_runtime::now_ms;
 use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules};
@@ -101,7 +101,8 @@ fn catches_up(trigger: &Value) -> bool {
 pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>, Error> {
     let fires = app.fires()?;
     let Some(chain) = app.queries()?.chain(&fire.chain).await? else {
-        fires.fire_failed(fire.id, "the chain is not defined any more", now_ms()).await?;
+        let why = "the chain is not defined any more";
+        fires.fire_failed(fire.id, FireCode::FailedBegin, why, now_ms()).await?;
         return Err(Error::not_found("unknown_chain", format!("no chain is called `{}`", fire.chain)));
     };
     let event = FireEvent { name: fire.event.clone(), payload: fire.payload.clone(), depth: fire.depth };
@@ -121,7 +122,11 @@ pub(crate) async fn begin(app: &App, fire: &FireRow) -> Result<Option<FiredRun>,
                 Class::Author | Class::Person | Class::Bug => true,
             };
             if is_final {
-                fires.fire_failed(fire.id, &why_not(&error), now_ms()).await?;
+                let code = match error.diagnoses() {
+                    Some(_) => FireCode::FailedDefinition,
+                    None => FireCode::FailedBegin,
+                };
+                fires.fire_failed(fire.id, code, &why_not(&error), now_ms()).await?;
             }
             Err(error)
         }

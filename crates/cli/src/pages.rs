@@ -16,6 +16,7 @@ const REASONS: &[(&str, &str)] = &[
     ("approval.run_ended.unanswered", include_str!("../../../docs/reasons/approval.run_ended.unanswered.md")),
     ("approval.stale.changed", include_str!("../../../docs/reasons/approval.stale.changed.md")),
     ("fire.failed.begin", include_str!("../../../docs/reasons/fire.failed.begin.md")),
+    ("fire.failed.definition", include_str!("../../../docs/reasons/fire.failed.definition.md")),
     ("fire.missed.late", include_str!("../../../docs/reasons/fire.missed.late.md")),
     ("fire.recorded.queued", include_str!("../../../docs/reasons/fire.recorded.queued.md")),
     ("fire.recorded.replacing", include_str!("../../../docs/reasons/fire.recorded.replacing.md")),

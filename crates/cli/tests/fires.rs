@@ -154,7 +154,7 @@ fn a_fire_whose_run_cannot_begin_needs_attention() {
     let item = items()[0].clone();
     assert_eq!(
         (&item["kind"], &item["reason_code"]),
-        (&json!("not_begun"), &json!("fire.failed.begin")),
+        (&json!("not_begun"), &json!("fire.failed.definition")),
         "{item}"
     );
     assert_eq!((&item["playbook"], &item["run_ids"]), (&json!("hourly"), &json!([])), "{item}");
@@ -171,6 +171,19 @@ fn a_fire_whose_run_cannot_begin_needs_attention() {
     project.desk.write(".escrow/playbooks/note.yaml", NOTE);
     project.check(&["--at", &project.time_of("hourly", 181)]);
     assert_eq!(items(), json!([]), "a later tick makes up for it");
+    // The next tick may be a day away: nobody has to do anything until then.
+    fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
+    project.desk.escrow(&["chain", "check", "--at", &project.time_of("hourly", 241)]);
+    assert_eq!(items().as_array().map(Vec::len), Some(1));
+    project.desk.write(".escrow/playbooks/note.yaml", NOTE);
+    assert_eq!(items(), json!([]), "the definition has no problem any more");
+    fs::remove_file(project.desk.path().join(".escrow/playbooks/note.yaml")).expect("it is there");
+    assert_eq!(items().as_array().map(Vec::len), Some(1), "it has again");
+    project.desk.escrow(&["chain", "disable", "hourly"]);
+    assert_eq!(items(), json!([]), "nothing fires it");
+    project.desk.escrow(&["chain", "enable", "hourly"]);
+    project.desk.write(".escrow/playbooks/note.yaml", NOTE);
+    project.check(&["--at", &project.time_of("hourly", 301)]);
     let listed = project.desk.escrow(&["chain", "list"]).stdout;
     assert!(!listed.contains("could not begin"), "{listed}");
 }
@@ -605,6 +618,51 @@ fn a_newer_fire_waits_until_a_person_has_settled_an_unknown_effect() {
 }
 
 #[test]
+fn a_newer_fire_waits_until_a_person_has_settled_an_unknown_effect_inside_a_step_and_asks_once() {
+    let project = Project::new();
+    let done = project.desk.path().join("effect.txt");
+    let begun = || fs::read_to_string(&done).unwrap_or_default().lines().count();
+    project.desk.write(
+        ".escrow/playbooks/pay.yaml",
+        "checks:\n  pay: {type: command, criticality: external, timeout: 300ms, exec: 'echo x >> effect.txt; test -e fast || sleep \
+         9'}\n  late: {type: command, depends_on: pay, exec: 'true'}\n",
+    );
+    project
+        .define_text("pays", "name: pays\nconcurrency: replace\nsteps:\n  - skill: pay\n  - skill: note\n");
+    project.desk.escrow(&["chain", "fire", "pays", "--quiet"]);
+    let asked = || {
+        let waits = project.desk.escrow(&["approvals", "--output", "json"]).json()["approvals"].clone();
+        let ids = waits.as_array().expect("a list").iter().map(|wait| wait["id"].to_string());
+        ids.collect::<Vec<_>>()
+    };
+    let question = asked();
+    assert_eq!(question.len(), 1);
+    let second = project.desk.escrow(&["chain", "fire", "pays", "--quiet"]);
+    assert_eq!(second.code, Some(4), "{}", second.stderr);
+    for _ in 0..2 {
+        project.desk.escrow(&["chain", "check", "--quiet"]);
+        assert_eq!(
+            (begun(), project.statuses("pays")),
+            (1, vec!["waiting_approval".into(), "recorded".into()])
+        );
+        assert_eq!(asked(), question, "it is one question");
+    }
+    let effects = project.desk.escrow(&["effects", "--output", "json"]).json();
+    let key = effects["effects"][0]["key"].as_str().expect("a key").to_owned();
+    project.desk.write("fast", "");
+    let settled =
+        project.desk.escrow(&["effects", "resolve", &key, "done", "--by", "me", "--why", "it is there"]);
+    assert_eq!(settled.code, Some(0), "{}", settled.stderr);
+    assert_eq!(asked(), Vec::<String>::new());
+    project.desk.escrow(&["chain", "check", "--quiet"]);
+    assert_eq!((begun(), project.statuses("pays")), (2, vec!["completed".into(), "cancelled".into()]));
+    let effects = project.desk.escrow(&["effects", "--output", "json"]).json();
+    let unknown =
+        effects["effects"].as_array().expect("a list").iter().filter(|one| one["state"] == "unknown");
+    assert_eq!(unknown.count(), 0, "{effects}");
+}
+
+#[test]
 fn an_overlapping_fire_is_skipped_queued_or_takes_the_place() {
     let project = Project::new();
     let waits = |name: &str, concurrency: &str| {
@@ -820,7 +878,7 @@ fn a_definition_that_is_deleted_does_not_stop_its_chain() {
     let fire = &project.runs("kept")["fires"][0];
     assert_eq!(
         (fire["status"].as_str(), fire["reason"]["code"].as_str()),
-        (Some("failed"), Some("fire.failed.begin"))
+        (Some("failed"), Some("fire.failed.definition"))
     );
 }
 

@@ -106,6 +106,40 @@ fn done_about_a_nested_run_that_was_cut_off_is_green_in_no_other_run() {
 }
 
 #[test]
+fn a_word_about_a_nested_run_settles_what_it_left_unknown_and_nobody_is_asked_again() {
+    let inner = "checks: {migrate: {type: command, exec: 'echo x >> paid; test -e fast || sleep 9', criticality: external}}";
+    for (word, by_resolve, paid_then) in [("failed", true, 2), ("failed", false, 2), ("done", true, 1)] {
+        let desk = Desk::new();
+        desk.write("inner.yaml", inner);
+        let (code, document) = desk.run_with(AND_SHIP, &["--timeout", "1s"]);
+        assert_eq!(code, Some(124), "{document}");
+        let run = document["run"]["id"].as_str().expect("an id").to_owned();
+        let said = desk.escrow(&["effects", "resolve", "rel", word, "--by", "ann", "--why", "looked"]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let states = desk.escrow(&["effects", "--output", "json"]).json();
+        let states = states["effects"].as_array().expect("a list").clone();
+        assert!(states.len() == 2 && states.iter().all(|one| one["state"] != "unknown"), "{states:?}");
+        let items = desk.escrow(&["attention", "--output", "json"]).json();
+        let asks = items["attention"].as_array().expect("a list").iter();
+        assert_eq!(asks.filter(|item| item["kind"] == "unknown_effect").count(), 0, "{items}");
+        desk.write("fast", "");
+        if by_resolve {
+            desk.escrow(&["resume", &run, "--failed", "--quiet"]);
+        } else {
+            desk.run(AND_SHIP);
+        }
+        let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+        assert_eq!(waits["approvals"], serde_json::json!([]), "{word}");
+        assert_eq!(paid(&desk), paid_then, "{word}");
+        assert_eq!(
+            is_shipped(&desk),
+            word == "failed",
+            "{word}: nothing says that what was cut off was kept"
+        );
+    }
+}
+
+#[test]
 fn a_nested_run_of_a_dead_process_is_continued_and_nobody_else_can_say_that_it_completed() {
     let desk = Desk::new();
     desk.write("inner.yaml", SLOW);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Event, FaultCode, Issue, IssueCode, Message, Millis, ProviderFault,
-    ProviderName, Request, RunId, ScopePath, WaitKind,
+    ProviderName, RefusalCode, Request, RunId, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 
@@ -20,10 +20,10 @@ use crate::verdict::Judgement;
 
 impl Deciding<'_> {
     pub(crate) fn deliver_message(&mut self, message: Message, sent_at: Option<Millis>) {
-        let refusal = self.refusal(&message);
+        let refusal = self.refusal(&message).or_else(|| self.nested_come_first(&message));
         let (refused, refusal) =
             (refusal.as_ref().map(Refusal::to_string), refusal.as_ref().map(Refusal::code));
-        let opened = refused.is_none();
+        let (opened, is_to_wait) = (refused.is_none(), refusal == Some(RefusalCode::EffectUnderWay));
         let looked_for = match &message {
             Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
             _ => None,
@@ -40,7 +40,7 @@ impl Deciding<'_> {
         };
         self.record(Event::MessageDelivered { message: message.clone(), refused, refusal, effect, sent_at });
         if !opened {
-            if matches!(message, Message::Cancel { patient: true, .. }) {
+            if is_to_wait && matches!(message, Message::Cancel { patient: true, .. }) {
                 self.nested_make_way();
             }
             return;
@@ -121,9 +121,25 @@ impl Deciding<'_> {
         }
     }
 
+    /// A run that is to make way stays while a nested run is open, which may have an effect under way or in doubt. The nested
+    /// run makes way first, by the same rule.
+    fn nested_come_first(&self, message: &Message) -> Option<Refusal> {
+        let is_patient = matches!(message, Message::Cancel { patient: true, .. });
+        (is_patient && self.has_open_nested()).then_some(Refusal::EffectUnderWay)
+    }
+
+    fn has_open_nested(&self) -> bool {
+        let is_nested = |(_, request): &(AttemptKey, Arc<Request>)| request.provider == ProviderName::NESTED;
+        !self.nested_waits().is_empty() || self.at_work(PhaseName::Running).iter().any(is_nested)
+    }
+
     /// Nested runs have effects of their own, and make way by the same rule.
     fn nested_make_way(&mut self) {
-        for (attempt, request) in self.at_work(PhaseName::Running) {
+        let running = self.at_work(PhaseName::Running);
+        for (attempt, request) in self.nested_waits() {
+            self.resume_nested(attempt, request);
+        }
+        for (attempt, request) in running {
             if request.provider == ProviderName::NESTED {
                 self.ask_for(Effect::MakeWay { attempt });
             }
@@ -154,7 +170,7 @@ impl Deciding<'_> {
             },
         };
         let has_work = self.state.checks.iter().any(|check| check.nodes.values().any(is_open));
-        if !has_work || self.has_effect_under_way() {
+        if !has_work || self.has_effect_under_way() || self.has_open_nested() {
             return false;
         }
         self.deliver_message(request, None);

@@ -151,6 +151,7 @@ reason_codes! {
         SkippedQueueFull = "fire.skipped.queue_full" => Skipped,
         MissedLate = "fire.missed.late" => Missed,
         FailedBegin = "fire.failed.begin" => Failed,
+        FailedDefinition = "fire.failed.definition" => Failed,
     }
 }
 

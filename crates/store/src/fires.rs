@@ -1,6 +1,6 @@
 //! Fires of chains and notifications: what the scheduling loop reads and writes.
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{FireCode, Millis, RunId};
 
 use crate::chain_definition::ChainRow;
 use crate::error::StoreError;
@@ -50,6 +50,7 @@ pub trait Fires: Send + Sync {
     fn fire_failed<'a>(
         &'a self,
         fire: u64,
+        code: FireCode,
         why: &'a str,
         at: Millis,
     ) -> StoreFuture<'a, Result<(), StoreError>>;

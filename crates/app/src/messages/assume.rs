@@ -8,7 +8,7 @@ use escrow_store::{Attempter, EffectFilter, NotAccepted, Queries, RunRow};
 use super::{outsider, wait};
 use crate::app::App;
 use crate::documents::settles;
-use crate::effects::{not_unknown, state_now, under_way};
+use crate::effects::{not_unknown, settle_inside, state_now, under_way};
 use crate::error::Error;
 use crate::runs::{Purpose, drive_around, driver_of, not_resumable, replay};
 
@@ -85,7 +85,7 @@ pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message
             wait::refused(&then, word)?;
         }
         match app.records()?.assume(&row.id, words, app.sender(), seq).await? {
-            Ok(()) => return Ok(()),
+            Ok(()) => return settle_inside(app, &row, words).await,
             Err(NotAccepted::Moved) => {}
             Err(_) => {
                 let message =

@@ -1,7 +1,7 @@
 //! Fan-outs and nested runs after a route or a change of driver.
 
 use escrow_engine::{AttemptKey, Input, NestedLease};
-use escrow_model::{Message, Reason, ReasonCode, RunId, RunStatus, ScopePath};
+use escrow_model::{Answer, Message, Reason, ReasonCode, RunId, RunStatus, ScopePath};
 use escrow_testkit::{Options, Script, Stage, Step, document, plan, tells};
 
 #[test]
@@ -78,6 +78,30 @@ fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
     assert_eq!(stage.drive.pending(), 1, "the nested run is told again");
     stage.play(&[]);
     assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+}
+
+/// It may have an effect in doubt, which the run around it does not know.
+#[test]
+fn a_nested_run_that_waits_makes_way_before_the_run_around_it() {
+    let mut stage = nested();
+    let successor = Some(RunId::new(1, 3));
+    stage.message(Message::Cancel { by: None, system: true, successor, inside: None, patient: true });
+    assert_eq!(stage.drive.run.status(), RunStatus::Running, "the nested run is asked");
+    let attempt = AttemptKey {
+        check: stage.drive.run.plan_of().find("sub").expect("a check"),
+        scope: ScopePath::root(),
+        number: 1,
+    };
+    let (code, child) = (ReasonCode::WaitingUnknownEffect, RunId::new(1, 2));
+    let reason = Reason { code, summary: "an effect is unknown".into(), evidence: Vec::new() };
+    let lease = NestedLease::Free;
+    stage.input(Input::NestedWaits { attempt: attempt.clone(), child: child.clone(), reason, lease });
+    assert_eq!(stage.drive.run.status(), RunStatus::Waiting, "it stays until a person has answered");
+    stage.crash();
+    assert!(!stage.drive.run.status().is_terminal());
+    stage.input(Input::NestedReady { run: child });
+    stage.input(Input::Answered { attempt, answer: Answer::done(serde_json::json!({})) });
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledSystem));
 }
 
 #[test]

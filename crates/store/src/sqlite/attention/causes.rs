@@ -201,15 +201,16 @@ pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Sq
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Fires whose run could not begin. A later fire with the same event makes up for it; of a schedule, any later tick does.
+/// Fires whose run could not begin. A later fire with the same event makes up for it; for a tick of a schedule, any later fire
+/// does.
 pub(super) fn not_begun(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT chain, event, reason_code, reason, coalesce(decided_at, at) FROM fires INDEXED BY fires_failed
          WHERE status = 'failed' AND NOT EXISTS (
              SELECT 1 FROM fires AS later
              WHERE later.chain_id = fires.chain_id AND later.id > fires.id AND later.status = 'begun'
-               AND later.event = fires.event
-               AND (later.event = 'schedule.fired' OR later.payload = fires.payload))",
+               AND (fires.event = 'schedule.fired'
+                    OR later.event = fires.event AND later.payload = fires.payload))",
     )?;
     let rows = statement.query_map([], |row| {
         Ok(Occurrence {

@@ -199,11 +199,11 @@ pub(crate) fn begun(id: u64, at: Millis) -> impl FnMut(&Connection) -> Result<()
 
 pub(crate) fn failed(
     id: u64,
+    code: FireCode,
     why: String,
     at: Millis,
 ) -> impl FnMut(&Connection) -> Result<(), SqliteError> + Send {
     move |connection| {
-        let code = FireCode::FailedBegin;
         connection
             .prepare_cached(
                 "UPDATE fires SET status = ?2, reason_code = ?3, reason = ?4, decided_at = ?5

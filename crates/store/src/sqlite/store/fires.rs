@@ -1,6 +1,6 @@
 //! Fires of chains: writes go to the writer, reads are indexed lookups.
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{FireCode, Millis, RunId};
 
 use crate::chain_definition::ChainRow;
 use crate::commit::Durability;
@@ -64,11 +64,12 @@ impl Fires for Store {
     fn fire_failed<'a>(
         &'a self,
         fire: u64,
+        code: FireCode,
         why: &'a str,
         at: Millis,
     ) -> StoreFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.0.write_async(Durability::Full, decide::failed(fire, why.to_owned(), at)).await
+            self.0.write_async(Durability::Full, decide::failed(fire, code, why.to_owned(), at)).await
         })
     }
 
