@@ -148,13 +148,13 @@ fn decide(call: &HookCall<'_>, input: &HookInput, event: LifecycleEventKind) -> 
 
 fn context(place: &HookPlace) -> Result<Option<String>, String> {
     match place {
-        HookPlace::Spool(spool) => Ok(HookSpool::at(spool).context()),
         HookPlace::State(state) => {
             let text =
                 project_context(state).map_err(|error| format!("`{CONTEXT}` cannot be added: {error}"))?;
             Ok(text.filter(|text| !text.trim().is_empty()))
         }
-        HookPlace::Nowhere => Ok(None),
+        // The prompt of an `ai` check has everything that its harness is told.
+        HookPlace::Spool(_) | HookPlace::Nowhere => Ok(None),
     }
 }
 

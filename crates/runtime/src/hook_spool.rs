@@ -1,7 +1,7 @@
 //! The directory through which the hooks of a running harness and its supervisor speak.
 //!
 //! ```text
-//!   supervisor ── demand.json, context.md ──▶ ESCROW_HOOK_SPOOL ──▶ escrow hook
+//!   supervisor ── demand.json ──▶ ESCROW_HOOK_SPOOL ──▶ escrow hook
 //!   ledger ◀── collect ── receipts/*.json ◀─────── leave ──────────────┘
 //! ```
 //!
@@ -55,7 +55,6 @@ const RECEIPTS_MAX: usize = 10_000;
 const RECEIPTS_MANY: usize = 64;
 /// How many files that are no receipts are recorded one by one.
 const UNREADABLE_MAX: usize = 100;
-const TEXT_BYTES_MAX: u64 = 64 << 10;
 const DEMAND_BYTES_MAX: u64 = 4 << 20;
 
 pub struct HookSpool(PathBuf);
@@ -128,15 +127,6 @@ impl HookSpool {
     /// From now on, a stop is held back until these files are delivered.
     pub fn hold_stop(&self, demand: &StopDemand) -> io::Result<()> {
         self.write("demand.json", &serde_json::to_vec(demand)?)
-    }
-
-    /// The text that the harness is given when its session starts.
-    pub fn add_context(&self, text: &str) -> io::Result<()> {
-        self.write("context.md", text.as_bytes())
-    }
-
-    pub fn context(&self) -> Option<String> {
-        read_text(&self.0.join("context.md"), TEXT_BYTES_MAX).ok().filter(|text| !text.trim().is_empty())
     }
 
     /// What is still missing, in the words of an instruction. `None` lets the agent stop.
