@@ -27,7 +27,6 @@ mod orphans;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/orphans_elsewhere.rs"]
 mod orphans;
-mod pipes;
 #[cfg(target_os = "linux")]
 mod plain;
 mod program;
@@ -39,7 +38,8 @@ mod watch;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, PipeWriter};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 use std::process::{Command, Stdio};
@@ -47,6 +47,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{OFlags, fcntl_setfl};
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tracing::debug;
@@ -171,15 +172,14 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
     let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
-    let (out, err) = (pipes::take()?, pipes::take()?);
+    let ((out, its_out), (err, its_err)) = (pipe()?, pipe()?);
     let is_plain = process.is_plain && process.stdin.is_none();
     let started = if is_plain {
-        spawn_plain(process.command, out.its, err.its)
+        spawn_plain(process.command, its_out, its_err)
     } else {
         let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-        spawn(process.command, stdin, out.its.into(), err.its.into()).map(Started::from)
+        spawn(process.command, stdin, its_out.into(), its_err.into()).map(Started::from)
     };
-    pipes::refill();
     let Started { mut child, mut tree, input } = started?;
     let input_problem = Cell::new(None);
     let has_ended = Cell::new(false);
@@ -187,7 +187,7 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
         if input.is_none() {
             head_start(&has_ended).await;
         }
-        tokio::join!(stdout.pump(out.ours), stderr.pump(err.ours), async {
+        tokio::join!(stdout.pump(out), stderr.pump(err), async {
             input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err());
         });
     };
@@ -204,6 +204,13 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     let (stdout, stderr) = (stdout.finish(), stderr.finish());
     let input_problem = input_problem.into_inner();
     Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })
+}
+
+/// Our end, which never blocks, and the end that a process writes to.
+fn pipe() -> io::Result<(OwnedFd, PipeWriter)> {
+    let (ours, its) = io::pipe()?;
+    fcntl_setfl(&ours, OFlags::NONBLOCK)?;
+    Ok((ours.into(), its))
 }
 
 /// Most commands end within a few milliseconds. Reading starts after a delay, so that one read collects their output.

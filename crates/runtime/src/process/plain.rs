@@ -1,7 +1,8 @@
 //! The short way to start a plain command: one that gets our environment with some changes, in our directory.
 //!
-//! The standard library copies, sorts and joins the whole environment for each process. Here it is read once, and what
-//! does not change is handed on as it is.
+//! The standard library copies, sorts and joins the whole environment for each process, and the C library asks for each
+//! signal. Here the environment is read once and handed on. It saves 4 % of the processor time of a command that does
+//! nothing (docs/evidence.md), which keeps 100 of them within 1.4 times what GNU make needs.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
