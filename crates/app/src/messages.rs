@@ -1,6 +1,6 @@
 //! Decisions about runs that wait: approve, deny, answer, assume. A run that no process drives continues here.
 //!
-//! **Invariant:** the first word wins. A decision is compared and recorded in one transaction, and what was accepted
+//! **Invariant:** the first decision wins. A decision is compared and recorded in one transaction, and what was accepted
 //! stays accepted, whatever the run does next.
 
 mod assume;
@@ -109,7 +109,7 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
     }
 }
 
-/// Puts the decision into the inbox of the run, if it is the first word about the wait.
+/// Puts the decision into the inbox of the run, if it is the first decision about the wait.
 async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
     outsider::check(app).await?;
     let queries = app.queries()?;

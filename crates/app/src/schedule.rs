@@ -1,7 +1,7 @@
 //! The scheduling loop: everything due, everything abandoned, everything expired; then return, or again.
 //!
 //! ```text
-//!   TRIGGERS ──look──▶ fires (recorded) ──decide──▶ accepted ──▶ Driver: begin, drive
+//!   TRIGGERS ──poll──▶ fires (recorded) ──decide──▶ accepted ──▶ Driver: begin, drive
 //!   abandoned and expired runs ────────────────────────────────▶ Driver: resume
 //!   open waits ──▶ outbox ──▶ people
 //! ```
@@ -24,7 +24,7 @@ use escrow_runtime::config::Settings;
 use escrow_runtime::now_ms;
 use escrow_runtime::triggers::file::{FileTrigger, FileWatch};
 use escrow_runtime::triggers::schedule::recording;
-use escrow_runtime::triggers::{Looking, TRIGGERS, TriggerKind};
+use escrow_runtime::triggers::{PollContext, TRIGGERS, TriggerKind};
 use escrow_store::{FireDecision, FireRow, Occurrence, Recorded};
 use tokio::sync::Notify;
 
@@ -45,15 +45,15 @@ const BEAT: Duration = Duration::from_secs(1);
 const FILES_PAUSE: Duration = Duration::from_millis(200);
 
 /// A file that is written all the time must not keep a daemon busy.
-const LOOK_AGAIN_MS_MIN: u64 = 50;
+const POLL_AGAIN_MS_MIN: u64 = 50;
 
-/// A daemon looks at everything at least this often.
-const LOOK_MS_MAX: u64 = 15_000;
+/// A daemon polls everything at least this often.
+const POLL_MS_MAX: u64 = 15_000;
 
-/// Looks of one kind in one pass: a schedule that catches up, or a long feed, takes several.
-const LOOKS_MAX: usize = 1_000;
+/// Polls of one kind in one pass: a schedule that catches up, or a long feed, takes several.
+const POLLS_MAX: usize = 1_000;
 
-/// What one look at everything found and did.
+/// What one poll of everything found and did.
 #[derive(Clone, Debug, Default)]
 pub struct Pass {
     /// Fires that are new.
@@ -67,7 +67,7 @@ pub struct Pass {
     /// Sources that could not be read, and runs that could not continue.
     pub problems: Vec<String>,
     /// When something may be due that no schedule knows of.
-    look_again_at: Option<Millis>,
+    poll_again_at: Option<Millis>,
 }
 
 impl Pass {
@@ -86,7 +86,7 @@ impl Pass {
         self.settled.extend(other.settled);
         self.resumed.extend(other.resumed);
         self.problems.extend(other.problems);
-        self.look_again_at = [self.look_again_at, other.look_again_at].into_iter().flatten().min();
+        self.poll_again_at = [self.poll_again_at, other.poll_again_at].into_iter().flatten().min();
     }
 }
 
@@ -120,7 +120,7 @@ pub enum Prospect {
     Skipped(FireCode, String),
 }
 
-/// Which sources a pass looks at.
+/// Which sources a pass polls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everything,
@@ -185,7 +185,7 @@ impl Scheduler {
     /// Does everything that is due, and returns when all that it began has ended or waits. `at` is the time by which
     /// schedules are judged.
     pub async fn check(&self, at: Option<Millis>) -> Result<Pass, Error> {
-        let mut pass = self.look(at.unwrap_or_else(now_ms), Scope::Everything).await?;
+        let mut pass = self.poll(at.unwrap_or_else(now_ms), Scope::Everything).await?;
         loop {
             let ended = self.shared.wake.notified();
             if self.app().is_stopping() {
@@ -194,7 +194,7 @@ impl Scheduler {
             }
             let is_idle = self.shared.hosted().is_empty();
             if is_idle {
-                let next = self.look(at.unwrap_or_else(now_ms), Scope::Inside).await?;
+                let next = self.poll(at.unwrap_or_else(now_ms), Scope::Inside).await?;
                 let is_done = next.accepted.is_empty() && next.recorded.is_empty() && next.resumed.is_empty();
                 pass.absorb(next);
                 if is_done && self.shared.hosted().is_empty() {
@@ -212,7 +212,7 @@ impl Scheduler {
                 () = ended => {}
                 () = tokio::time::sleep(BEAT) => {}
             }
-            pass.absorb(self.look(at.unwrap_or_else(now_ms), Scope::Inside).await?);
+            pass.absorb(self.poll(at.unwrap_or_else(now_ms), Scope::Inside).await?);
         }
     }
 
@@ -224,7 +224,7 @@ impl Scheduler {
         let settings = settings(app)?;
         let project = project(app);
         let stopping = app.stopping();
-        let looking = Looking {
+        let context = PollContext {
             fires: &*fires,
             queries: &*queries,
             project: &project,
@@ -242,7 +242,7 @@ impl Scheduler {
         }
         let is_unarmed = |one: &Occurrence| unarmed.iter().any(|row| row.id == one.fire.chain_id);
         for kind in TRIGGERS {
-            match kind.look(&looking).await {
+            match kind.poll(&context).await {
                 Ok(recordings) => {
                     let occurrences = recordings.into_iter().flat_map(|one| one.occurrences);
                     due.extend(occurrences.filter(|one| !is_unarmed(one)));
@@ -256,14 +256,14 @@ impl Scheduler {
         Ok(found)
     }
 
-    /// Looks again and again until the app is asked to stop, or [`Scheduler::drain`] is called; then waits for what it
+    /// Polls again and again until the app is asked to stop, or [`Scheduler::drain`] is called; then waits for what it
     /// hosts. `told` learns what each pass did.
     pub async fn run(&self, mut told: impl FnMut(&Pass)) -> Result<(), Error> {
         let files = Arc::new(Notify::new());
         let _watch = FileWatch::start(&project(self.app()), Arc::clone(&files));
         let mut seen = None;
-        let mut looked_at = 0;
-        let mut look_again_at: Option<Millis> = None;
+        let mut polled_at = 0;
+        let mut poll_again_at: Option<Millis> = None;
         loop {
             let woken = self.shared.wake.notified();
             if self.shared.is_draining() || self.app().is_stopping() {
@@ -273,15 +273,15 @@ impl Scheduler {
             let now = now_ms();
             let version = self.app().queries()?.version().await.ok();
             let next_due = self.app().fires()?.next_due().await?;
-            let is_due = [next_due, look_again_at].into_iter().flatten().any(|at| at <= now);
-            // A clock that was set back is a reason to look, too.
-            let is_time = now < looked_at || now - looked_at >= LOOK_MS_MAX;
+            let is_due = [next_due, poll_again_at].into_iter().flatten().any(|at| at <= now);
+            // A clock that was set back is a reason to poll, too.
+            let is_time = now < polled_at || now - polled_at >= POLL_MS_MAX;
             if version != seen || is_due || is_time {
-                looked_at = now;
-                look_again_at = None;
-                match self.look(now, Scope::Everything).await {
+                polled_at = now;
+                poll_again_at = None;
+                match self.poll(now, Scope::Everything).await {
                     Ok(mut pass) => {
-                        look_again_at = pass.look_again_at;
+                        poll_again_at = pass.poll_again_at;
                         self.report(&mut pass);
                         told(&pass);
                     }
@@ -294,8 +294,8 @@ impl Scheduler {
                 // What this pass wrote is no news.
                 seen = self.app().queries()?.version().await.ok();
             }
-            let rest = look_again_at.map_or(BEAT, |at| {
-                BEAT.min(Duration::from_millis(at.saturating_sub(now_ms()).max(LOOK_AGAIN_MS_MIN)))
+            let rest = poll_again_at.map_or(BEAT, |at| {
+                BEAT.min(Duration::from_millis(at.saturating_sub(now_ms()).max(POLL_AGAIN_MS_MIN)))
             });
             tokio::select! {
                 () = woken => seen = None,
@@ -345,8 +345,8 @@ impl Scheduler {
         }
     }
 
-    /// Looks at everything once, and hosts what follows.
-    async fn look(&self, now: Millis, scope: Scope) -> Result<Pass, Error> {
+    /// Polls everything once, and hosts what follows.
+    async fn poll(&self, now: Millis, scope: Scope) -> Result<Pass, Error> {
         let app = self.app();
         let mut pass = Pass::default();
         arm(app).await?;
@@ -378,7 +378,7 @@ impl Scheduler {
         let (fires, queries) = (app.fires()?, app.queries()?);
         let project = project(app);
         let stopping = app.stopping();
-        let looking = Looking {
+        let context = PollContext {
             fires: &*fires,
             queries: &*queries,
             project: &project,
@@ -387,7 +387,7 @@ impl Scheduler {
             cancellation: &stopping,
         };
         for kind in TRIGGERS.iter().filter(|kind| scope == Scope::Everything || !kind.is_outside()) {
-            if let Err(why) = read_whole(*kind, &looking, pass).await? {
+            if let Err(why) = read_whole(*kind, &context, pass).await? {
                 pass.problems.push(format!("{}: {why}", kind.name()));
             }
         }
@@ -528,7 +528,7 @@ pub async fn begin_watching(app: &App) -> Result<(), Error> {
     arm(app).await?;
     let (fires, queries) = (app.fires()?, app.queries()?);
     let (settings, project, stopping) = (Settings::default(), project(app), app.stopping());
-    let looking = Looking {
+    let context = PollContext {
         fires: &*fires,
         queries: &*queries,
         project: &project,
@@ -537,7 +537,7 @@ pub async fn begin_watching(app: &App) -> Result<(), Error> {
         cancellation: &stopping,
     };
     // Files that cannot be read now are reported by the first check.
-    for recording in FileTrigger.look(&looking).await.unwrap_or_default() {
+    for recording in FileTrigger.poll(&context).await.unwrap_or_default() {
         if recording.occurrences.is_empty() && !recording.is_empty() {
             fires.record(&recording).await?;
         }
@@ -545,26 +545,26 @@ pub async fn begin_watching(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks until nothing new is found. The inner error is the source's.
+/// Polls until nothing new is found. The inner error is the source's.
 async fn read_whole(
     kind: &dyn TriggerKind,
-    looking: &Looking<'_>,
+    context: &PollContext<'_>,
     pass: &mut Pass,
 ) -> Result<Result<(), String>, Error> {
-    for _ in 0..LOOKS_MAX {
-        let recordings = match kind.look(looking).await {
+    for _ in 0..POLLS_MAX {
+        let recordings = match kind.poll(context).await {
             Ok(recordings) => recordings,
             Err(error) => return Ok(Err(error.to_string())),
         };
         let mut is_done = true;
         for recording in &recordings {
-            pass.look_again_at = [pass.look_again_at, recording.look_again_at].into_iter().flatten().min();
+            pass.poll_again_at = [pass.poll_again_at, recording.poll_again_at].into_iter().flatten().min();
             if recording.is_empty() {
                 continue;
             }
             // Full batches have more behind them; the others only move their cursor.
             is_done &= recording.occurrences.is_empty();
-            match looking.fires.record(recording).await? {
+            match context.fires.record(recording).await? {
                 Recorded::Done(new) => {
                     pass.settled.extend(new.iter().filter(|fire| fire.status.is_final()).cloned());
                     pass.recorded.extend(new);

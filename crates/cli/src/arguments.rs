@@ -28,7 +28,7 @@ pub(crate) use attention::{
 };
 pub(crate) use chain::{ChainAction, ChainArguments, ChainRunsArguments, DefineArguments, FireArguments};
 pub(crate) use chain_loop::{ChainCheckArguments, ChainDaemonArguments};
-pub(crate) use effects::{EffectWord, EffectsAction, EffectsArguments, EffectsList, ResolveArguments};
+pub(crate) use effects::{EffectsAction, EffectsArguments, EffectsList, ResolveArguments, ResolvedAs};
 pub(crate) use harness::{HarnessAction, HarnessArguments, HarnessTarget};
 pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,

@@ -9,20 +9,26 @@ use std::path::{Path, PathBuf};
 /// An identifier that was replaced, and what to write instead.
 const REPLACED: &[(&str, &str)] = &[
     ("Beside", "ReferenceResolver"),
+    ("EffectWord", "ResolvedAs"),
     ("Errand", "EffectKind"),
     ("Keeper", "Journal"),
     ("Kept", "ConfirmedEffect"),
     ("Letter", "Message"),
     ("LetterId", "MessageId"),
     ("LetterOpened", "MessageDelivered"),
+    ("LookError", "PollError"),
+    ("Looking", "PollContext"),
     ("Mail", "Inbox"),
+    ("MarkWriter", "HighWaterMark"),
     ("Screen", "LiveView"),
+    ("Sealed", "TurnRedaction"),
     ("Shelf", "Journal, Queries, or the thing's own name"),
     ("Story", "Timeline"),
     ("Sweeper", "Checkpointer"),
     ("Talk", "Ui"),
     ("Workshop", "EffectRunner"),
     ("made_for_real", "create_canonical"),
+    ("second_look", "reinspection"),
     ("unopened", "undelivered"),
 ];
 

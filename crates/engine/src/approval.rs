@@ -1,4 +1,4 @@
-//! What an approval is for, and whose word counts.
+//! What an approval is for, and whose decision counts.
 //!
 //! **Invariant:** the digest covers everything that people are shown. If any of it differs when the check would start,
 //! the approval is stale.

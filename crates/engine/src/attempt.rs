@@ -75,7 +75,7 @@ impl Deciding<'_> {
         {
             return;
         }
-        if !self.has_looked_again(location) {
+        if !self.is_reinspected(location) {
             return;
         }
         if let Some(rule) = &spec.requires_approval {

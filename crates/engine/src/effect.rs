@@ -366,7 +366,7 @@ impl Run {
         }
     }
 
-    /// Applies the word that an effect happened, with the output if `reconcile` gave it. The output of a failed attempt
+    /// Applies that an effect happened, with the output if `reconcile` gave it. The output of a failed attempt
     /// does not count.
     pub(crate) fn effect_confirmed(
         &mut self,
@@ -430,7 +430,7 @@ impl Run {
             && self.standing_of_cell(*check, scope) == Some(EffectStanding::Failed)
     }
 
-    /// Applies `EffectResolved`: a person's word about an effect of a run that has ended.
+    /// Applies `EffectResolved`: a person's decision about an effect of a run that has ended.
     pub(crate) fn effect_resolved(
         &mut self,
         check: CheckIndex,

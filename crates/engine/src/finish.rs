@@ -16,7 +16,7 @@ use crate::turn::Deciding;
 impl Deciding<'_> {
     /// The agenda is empty. Returns true when this settled something, so that more may follow.
     pub(crate) fn settle_the_rest(&mut self) -> bool {
-        if !self.agenda().looking.is_empty() {
+        if !self.agenda().reinspecting.is_empty() {
             // An effect starts or is blocked when the look is answered.
             return false;
         }
@@ -409,7 +409,7 @@ impl Run {
                 let words = denial_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
                 let mut evidence = self.failed_checks();
                 if let Some(by) = by {
-                    evidence.push(Evidence::word_of(by, note.as_deref().unwrap_or_default()));
+                    evidence.push(Evidence::person(by, note.as_deref().unwrap_or_default()));
                 }
                 let name = &self.state.plan.check(*check).name;
                 Reason { code: ReasonCode::AbortedDenied, summary: format!("`{name}`: {words}"), evidence }

@@ -70,7 +70,7 @@ pub struct LedgerNews {
 }
 
 /// What the ledger means for an attempt.
-enum Admission {
+enum LedgerDecision {
     /// It may begin.
     Free,
     /// It may begin, and takes over an effect of another check or run that was attempted this often.
@@ -88,26 +88,26 @@ impl AskedElsewhere {
 impl Deciding<'_> {
     /// Consults the ledger about an effect. True when the attempt may continue.
     pub(crate) fn is_admitted(&mut self, location: &Location, intent: &mut EffectIntent) -> bool {
-        match self.admission(location, intent) {
-            Admission::Free => true,
-            Admission::TakesOver(attempts) => {
+        match self.ledger_decision(location, intent) {
+            LedgerDecision::Free => true,
+            LedgerDecision::TakesOver(attempts) => {
                 intent.takes_over = Some(attempts);
                 true
             }
-            Admission::Decided => false,
+            LedgerDecision::Decided => false,
         }
     }
 
-    fn admission(&mut self, location: &Location, intent: &EffectIntent) -> Admission {
+    fn ledger_decision(&mut self, location: &Location, intent: &EffectIntent) -> LedgerDecision {
         let Location { check, scope } = location;
         let Some(known) = self.known_effect(location, &intent.key) else {
             if !self.asks_ledger(*check) {
-                return Admission::Free;
+                return LedgerDecision::Free;
             }
             self.ask_ledger(location, &intent.key, &intent.digest);
-            return Admission::Decided;
+            return LedgerDecision::Decided;
         };
-        let Some(effect) = known else { return Admission::Free };
+        let Some(effect) = known else { return LedgerDecision::Free };
         let cell = self.cell(*check, scope);
         // The word of `reconcile` or of a person counts for the effect that they were asked about, not for one that
         // was attempted since.
@@ -118,7 +118,7 @@ impl Deciding<'_> {
         let is_named = intent.generation.is_none();
         if effect.digest != intent.digest && is_named {
             self.fail_with_conflict(location, intent, &effect);
-            return Admission::Decided;
+            return LedgerDecision::Decided;
         }
         let is_own = self.is_own(&effect, location);
         // `reconcile` is asked about an effect that broke its contract. Where that said `retry`, and the ledger has heard
@@ -128,28 +128,28 @@ impl Deciding<'_> {
         let broke_contract =
             is_own && !refused && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
         match effect.state {
-            EffectState::Failed => Admission::Free,
+            EffectState::Failed => LedgerDecision::Free,
             // This run's own effect: its own journal has the result.
-            EffectState::Intended | EffectState::Unknown if is_own => Admission::Free,
+            EffectState::Intended | EffectState::Unknown if is_own => LedgerDecision::Free,
             EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
-                Admission::Free
+                LedgerDecision::Free
             }
             EffectState::Confirmed | EffectState::Unknown if may_take_over => {
-                Admission::TakesOver(effect.attempts)
+                LedgerDecision::TakesOver(effect.attempts)
             }
             EffectState::Confirmed if effect.digest == intent.digest => {
                 self.reuse(location, &intent.key, &effect.run);
-                Admission::Decided
+                LedgerDecision::Decided
             }
-            EffectState::Unknown if spec.idempotent => Admission::TakesOver(effect.attempts),
+            EffectState::Unknown if spec.idempotent => LedgerDecision::TakesOver(effect.attempts),
             EffectState::Unknown | EffectState::Confirmed if spec.reconcile.is_some() => {
                 let attempt = self.last_attempt(location).number;
                 self.find_out(location, attempt);
-                Admission::Decided
+                LedgerDecision::Decided
             }
             EffectState::Intended | EffectState::Unknown | EffectState::Confirmed => {
                 self.wait_for_elsewhere(location, &effect);
-                Admission::Decided
+                LedgerDecision::Decided
             }
         }
     }
@@ -261,8 +261,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// The ledger has a word about an effect that this run asks about. The question is withdrawn, and the word counts: an
-    /// effect that happened is not repeated, and one that did not happen fails the check, as a person's word would.
+    /// The ledger knows of an effect that this run asks about. The question is withdrawn, and the ledger counts: an
+    /// effect that happened is not repeated, and one that did not happen fails the check, as a person's decision would.
     pub(crate) fn take_ledger_news(&mut self, news: LedgerNews) {
         let LedgerNews { about: OpenEffect { check, scope, key, wait: _ }, effect } = news;
         let location = Location::new(check, scope);
@@ -500,7 +500,7 @@ impl Run {
         self.state.confirmations.get(key).copied().unwrap_or(0)
     }
 
-    /// Counts the word of `reconcile` or of a person that an effect happened.
+    /// Counts how often `reconcile` or a person said that an effect happened.
     pub(crate) fn note_confirmation(&mut self, word: Option<Assumption>, effect: Option<&EffectInQuestion>) {
         if let (Some(Assumption::Done), Some(effect)) = (word, effect) {
             *self.state.confirmations.entry(effect.key.clone()).or_default() += 1;

@@ -54,7 +54,7 @@ impl Run {
         if by.trim().is_empty() || why.trim().is_empty() {
             return Err(NotOverridden::Nameless);
         }
-        let mut evidence = vec![Evidence::word_of(&by, &why)];
+        let mut evidence = vec![Evidence::person(&by, &why)];
         if let Some(earlier) = &self.state.reason {
             evidence.push(Evidence::earlier(earlier.code.as_str(), &earlier.summary));
         }

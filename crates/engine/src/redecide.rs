@@ -292,14 +292,14 @@ impl Driver {
                 Effect::Inspect { expected, of: Inspection::Attempt(attempt), .. } => {
                     self.inspect(expected, Some(attempt));
                 }
-                Effect::Inspect { of: Inspection::Before(attempt), .. } => self.look_again(attempt),
+                Effect::Inspect { of: Inspection::Before(attempt), .. } => self.reinspect(attempt),
             }
         }
         self.look_at_waits();
     }
 
     /// Schedules the recorded second look. Its answer is not recorded by itself, but what followed from it is.
-    fn look_again(&mut self, attempt: AttemptKey) {
+    fn reinspect(&mut self, attempt: AttemptKey) {
         let key = self.recorded_key(&attempt);
         let starts = self.record.starts.get(&ScopedCheck::new(&key.check, &key.scope));
         let next = starts.and_then(VecDeque::front);

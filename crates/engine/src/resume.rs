@@ -15,7 +15,7 @@ impl Deciding<'_> {
     pub(crate) fn take_over(&mut self, by: Vec<String>, ledger: Vec<LedgerNews>) {
         self.record(Event::RunResumed { by });
         self.agenda().inspection_asked = false;
-        self.agenda().looking.clear();
+        self.agenda().reinspecting.clear();
         let plan = self.plan();
         let code = if self.state.admission.is_stopping() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, _) in self.nested_waits() {

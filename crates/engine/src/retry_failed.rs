@@ -148,7 +148,7 @@ impl Run {
         self.state.halted.clear();
         self.state.loops.clear();
         self.state.agenda.0.inspection_asked = false;
-        self.state.agenda.0.looking.clear();
+        self.state.agenda.0.reinspecting.clear();
         let places: Vec<(CheckIndex, &ScopePath)> = places
             .iter()
             .map(|place| Ok((self.index(&place.check)?, &place.scope)))

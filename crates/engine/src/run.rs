@@ -130,7 +130,7 @@ pub enum Effect {
         attempt: AttemptKey,
         request: Arc<Request>,
     },
-    /// Look up a key in the ledger of effects.
+    /// RecordedInspection up a key in the ledger of effects.
     Consult {
         check: CheckIndex,
         scope: ScopePath,
@@ -303,7 +303,7 @@ impl Run {
             return Turn::default();
         }
         let mut deciding = Deciding::new(self, at);
-        deciding.agenda().seen_again.clear();
+        deciding.agenda().reinspected.clear();
         if deciding.is_too_late_for(&input) {
             deciding.pass_deadline();
             deciding.decide();
@@ -323,7 +323,7 @@ impl Run {
             }
             Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
-            Input::SeenBefore { attempt, seen } => deciding.take_second_look(&attempt, &seen),
+            Input::SeenBefore { attempt, seen } => deciding.take_reinspection(&attempt, &seen),
             Input::Wake => deciding.wake(),
             Input::Message(message) => deciding.deliver_message(message, None),
             Input::Sent { message, at } => deciding.deliver_message(message, Some(at)),

@@ -22,7 +22,7 @@ use crate::ledger::{AskedElsewhere, LedgerAnswer};
 use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
-use crate::second_look::VerifiedArtifacts;
+use crate::reinspection::VerifiedArtifacts;
 use crate::withheld::Disclosure;
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
@@ -150,10 +150,10 @@ pub(crate) struct Agenda {
     /// Effects that wait for an alternative that they can stand on: considered again when a check settles.
     pub(crate) undecided: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
-    /// Effects that wait for a second look at the artifacts that they stand on.
-    pub(crate) looking: BTreeSet<Location>,
-    /// Those whose look was answered in this turn.
-    pub(crate) seen_again: BTreeSet<Location>,
+    /// Effects that wait until the artifacts that they stand on are inspected again.
+    pub(crate) reinspecting: BTreeSet<Location>,
+    /// Those for which that was answered in this turn.
+    pub(crate) reinspected: BTreeSet<Location>,
     /// Where templates have rendered a secret in this turn, when it was made before.
     pub(crate) withheld: BTreeSet<Disclosure>,
 }

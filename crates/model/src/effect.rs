@@ -33,7 +33,7 @@ impl EffectState {
     }
 }
 
-/// What the word of `reconcile` or of a person means for an effect.
+/// What `reconcile` or a person found means for an effect.
 impl From<Assumption> for EffectState {
     fn from(assumption: Assumption) -> EffectState {
         match assumption {

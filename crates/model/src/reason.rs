@@ -24,8 +24,8 @@ impl Evidence {
         Evidence { kind: "check".into(), id: name.into(), label: label.into() }
     }
 
-    /// The person who overrode a status, and why.
-    pub fn word_of(name: &str, why: &str) -> Evidence {
+    /// The person who decided it, and why.
+    pub fn person(name: &str, why: &str) -> Evidence {
         Evidence { kind: "person".into(), id: name.into(), label: why.into() }
     }
 

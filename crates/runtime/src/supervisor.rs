@@ -10,7 +10,7 @@ mod commit;
 mod effect_runner;
 mod inbox;
 mod ledger;
-mod seal;
+mod turn_redaction;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -37,10 +37,10 @@ use crate::secrets::{SecretError, Secrets};
 use commit::{Committer, TurnCommit};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
-use seal::Sealed;
+use turn_redaction::TurnRedaction;
 
 pub use effect_runner::spool_label;
-pub use seal::{begin, refuse};
+pub use turn_redaction::{begin, refuse};
 
 /// The directories, environment and secrets that a run works with.
 #[derive(Clone, Debug)]
@@ -465,10 +465,10 @@ impl Drive<'_> {
         withheld: &BTreeSet<Disclosure>,
     ) -> Result<TurnCommit, DriveError> {
         let redactor = self.surroundings.secrets.redactor();
-        let had_secrets = match seal::seal(&self.run, &mut turn, redactor, withheld)? {
-            Sealed::Clean => false,
-            Sealed::Redacted => true,
-            Sealed::Discloses(places) => return Ok(TurnCommit::Discloses(places)),
+        let had_secrets = match turn_redaction::redact(&self.run, &mut turn, redactor, withheld)? {
+            TurnRedaction::Clean => false,
+            TurnRedaction::Redacted => true,
+            TurnRedaction::Discloses(places) => return Ok(TurnCommit::Discloses(places)),
         };
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;

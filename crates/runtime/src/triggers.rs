@@ -1,11 +1,11 @@
 //! What makes chains fire: one file per kind of trigger, one line in [`TRIGGERS`].
 //!
 //! ```text
-//!   clock, feed, files, GitHub ──look──▶ Recording ──▶ store: fires
+//!   clock, feed, files, GitHub ──poll──▶ Recording ──▶ store: fires
 //!   webhook ──verify, read──▶ TriggerEvent ──offer──▶ Recording ──▶ store: fires
 //! ```
 //!
-//! **Invariant:** a look changes nothing. What it found is recorded by its caller, whole or not at all, so that a process
+//! **Invariant:** a poll changes nothing. What it found is recorded by its caller, whole or not at all, so that a process
 //! that dies in between has neither lost nor doubled anything.
 
 pub mod event;
@@ -29,25 +29,25 @@ use crate::config::Settings;
 
 pub use event::{Origin, offer};
 
-/// What a look finds. It stays on its thread.
-pub type LookFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<Recording>, LookError>> + 'a>>;
+/// What a poll finds. It stays on its thread.
+pub type PollFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<Recording>, PollError>> + 'a>>;
 
 /// A kind of trigger.
 pub trait TriggerKind: Sync {
     /// As documents name it.
     fn name(&self) -> &'static str;
 
-    /// Finds what has happened since the last look. Many kinds are told instead, and find nothing.
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
-        let _ = looking;
+    /// Finds what has happened since the last poll. Many kinds are told instead, and find nothing.
+    fn poll<'a>(&'a self, context: &'a PollContext<'a>) -> PollFuture<'a> {
+        let _ = context;
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Whether a look depends on the clock or on other machines, so that once per check is enough.
+    /// Whether a poll depends on the clock or on other machines, so that once per check is enough.
     fn is_outside(&self) -> bool;
 }
 
-/// Every kind of trigger, in the order in which `chain check` looks.
+/// Every kind of trigger, in the order in which `chain check` polls them.
 pub const TRIGGERS: &[&dyn TriggerKind] = &[
     &schedule::ScheduleTrigger,
     &file::FileTrigger,
@@ -57,8 +57,8 @@ pub const TRIGGERS: &[&dyn TriggerKind] = &[
     &manual::Manual,
 ];
 
-/// What a look may read.
-pub struct Looking<'a> {
+/// What a poll may read.
+pub struct PollContext<'a> {
     pub fires: &'a dyn Fires,
     pub queries: &'a dyn Queries,
     /// The directory that the paths of `file.changed` are relative to.
@@ -68,9 +68,9 @@ pub struct Looking<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-/// Why a source could not be read. The next look tries again.
+/// Why a source could not be read. The next poll tries again.
 #[derive(Debug, Error)]
-pub enum LookError {
+pub enum PollError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{0}")]

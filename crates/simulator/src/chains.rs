@@ -3,7 +3,7 @@
 //! No fire may be lost or doubled, no effect may happen twice.
 //!
 //! ```text
-//!   Rng ──▶ daemons: look, receive, decide, begin, mark, resume ──▶ Store (SQLite, one file) ◀── People
+//!   Rng ──▶ daemons: poll, receive, decide, begin, mark, resume ──▶ Store (SQLite, one file) ◀── People
 //!              └─ host: supervisor::Drive ──▶ Disk: fails, crashes ──┘
 //!                           └──▶ NestedRuns: the runs of the steps          audit: what must be true in the end
 //! ```
@@ -30,7 +30,7 @@ use escrow_model::{
 use escrow_runtime::config::Settings;
 use escrow_runtime::triggers::run_completed::RunCompleted;
 use escrow_runtime::triggers::schedule::recording;
-use escrow_runtime::triggers::{Looking, Origin, TriggerKind as _, offer};
+use escrow_runtime::triggers::{Origin, PollContext, TriggerKind as _, offer};
 use escrow_runtime::{Beginning, DriveError, Redactor, cancellation};
 use escrow_store::{
     ArmChain, ArmSource, Created, Decided, DefineChain, Delivery, Durability, FireDecision, FireFilter,
@@ -110,7 +110,7 @@ const DISK_PERCENT: u64 = 1;
 /// More fires than this do not wait, so that most of a world's time is spent on runs.
 const UNDECIDED_MAX: usize = 25;
 
-/// More looks than any world needs to come to rest.
+/// More rounds than any world needs to come to rest.
 const ROUNDS_MAX: u32 = 3_000;
 
 /// Plays a world until this many runs of chains have begun, then lets daemons that do not die finish. The error says what
@@ -249,8 +249,8 @@ impl ChainWorld {
             3..=6 => self.person()?,
             _ if self.daemons[at].frozen => {}
             7..=9 if !self.is_behind()? => self.receive()?,
-            10 | 11 if !self.is_behind()? => self.look_at_the_clock()?,
-            12..=14 => self.look_at_the_feed()?,
+            10 | 11 if !self.is_behind()? => self.poll_the_clock()?,
+            12..=14 => self.poll_the_feed()?,
             15..=18 => self.decide(at, Choice::Any)?,
             19..=24 => self.decide(at, Choice::All)?,
             25..=30 => {
@@ -359,21 +359,21 @@ impl ChainWorld {
     }
 
     /// Two daemons may look at once: what the second one finds recorded is not recorded again.
-    fn look_at_the_clock(&mut self) -> Result<(), String> {
+    fn poll_the_clock(&mut self) -> Result<(), String> {
         let now = self.clock.now_ms();
         for armed in self.store.blocking().due_schedules(now).map_err(told)? {
             let Some(found) = recording(&armed, now) else { continue };
-            for _ in 0..self.looks() {
+            for _ in 0..self.polls() {
                 block_on(self.store.record(&found)).map_err(told)?;
             }
         }
         Ok(())
     }
 
-    fn look_at_the_feed(&mut self) -> Result<(), String> {
+    fn poll_the_feed(&mut self) -> Result<(), String> {
         let (_canceller, cancellation) = cancellation();
         let settings = Settings::default();
-        let looking = Looking {
+        let context = PollContext {
             fires: &*self.store,
             queries: &*self.store,
             project: std::path::Path::new("/nowhere"),
@@ -381,8 +381,8 @@ impl ChainWorld {
             now_ms: self.clock.now_ms(),
             cancellation: &cancellation,
         };
-        let found = block_on(RunCompleted.look(&looking)).map_err(|error| error.to_string())?;
-        for _ in 0..self.looks() {
+        let found = block_on(RunCompleted.poll(&context)).map_err(|error| error.to_string())?;
+        for _ in 0..self.polls() {
             for recording in &found {
                 block_on(self.store.record(recording)).map_err(told)?;
             }
@@ -391,7 +391,7 @@ impl ChainWorld {
     }
 
     /// How often a look is recorded: not at all when its daemon dies before, twice when two look at once.
-    fn looks(&mut self) -> u32 {
+    fn polls(&mut self) -> u32 {
         match self.rng.below(20) {
             0 | 1 => 0,
             2..=7 => 2,
@@ -729,7 +729,7 @@ impl ChainWorld {
         for _ in 0..ROUNDS_MAX {
             let feed = self.store.blocking().fires(&FireFilter::default()).map_err(told)?.len();
             for _ in 0..5 {
-                self.look_at_the_feed()?;
+                self.poll_the_feed()?;
             }
             let is_read = self.store.blocking().fires(&FireFilter::default()).map_err(told)?.len() == feed;
             let is_idle = self.daemons.iter().all(|daemon| daemon.lives().is_empty());

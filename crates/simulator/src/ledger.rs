@@ -354,7 +354,7 @@ impl State {
         self.effects.get(key).map(|effect| effect.state)
     }
 
-    /// An answer, or the word of a person, about the last effect of a check.
+    /// An answer, or the decision of a person, about the last effect of a check.
     fn settles(&mut self, run: &RunId, place: &ScopedCheck, state: EffectState) {
         let Some(key) = self.keys.get(&(run.clone(), place.clone())) else { return };
         if let Some(effect) = self.effects.get_mut(key).filter(|effect| effect.is_of(run, place)) {

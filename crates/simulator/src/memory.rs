@@ -26,7 +26,7 @@ pub trait StoreBackend: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
 
-    /// Records a decision if it is the first word about its wait.
+    /// Records a decision if it is the first decision about its wait.
     fn decide(&self, run: &RunId, message: &Message, from: &str, now: Millis) -> Result<Decided, StoreError>;
 }
 

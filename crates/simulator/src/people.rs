@@ -16,7 +16,7 @@ pub(crate) struct Posted {
     pub(crate) by: String,
     /// The length of the run's journal when it was sent.
     pub(crate) after_entry: u64,
-    /// It was the first word about a wait, so nothing may overrule it.
+    /// It was the first decision about a wait, so nothing may overrule it.
     pub(crate) is_first_word: bool,
 }
 

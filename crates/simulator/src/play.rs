@@ -418,7 +418,7 @@ impl<'a> Play<'a> {
         self.posted.push(Posted { run: run.clone(), id, by, after_entry, is_first_word });
     }
 
-    /// A decision as `approve`, `deny` and `answer` record it; true when it is the first word about its wait.
+    /// A decision as `approve`, `deny` and `answer` record it; true when it is the first decision about its wait.
     fn decide(&mut self, run: &RunId, message: &Message, by: String) -> bool {
         match self.backend.decide(run, message, &by, self.clock.now_ms()) {
             Ok(Decided::Accepted(id)) => {

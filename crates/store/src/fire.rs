@@ -135,21 +135,21 @@ pub struct Delivery {
     pub at: Millis,
 }
 
-/// Everything that one look at a source found. Recorded whole or not at all.
+/// Everything that one poll of a source found. Recorded whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     pub deliveries: Vec<Delivery>,
     pub occurrences: Vec<Occurrence>,
     pub handled: Vec<Handled>,
     pub cursors: Vec<CursorMove>,
-    /// Something has happened that counts only from then on: a look at this time finds it.
-    pub look_again_at: Option<Millis>,
+    /// Something has happened that counts only from then on: a poll at this time finds it.
+    pub poll_again_at: Option<Millis>,
 }
 
 impl Recording {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        let Recording { deliveries, occurrences, handled, cursors, look_again_at: _ } = self;
+        let Recording { deliveries, occurrences, handled, cursors, poll_again_at: _ } = self;
         deliveries.is_empty() && occurrences.is_empty() && handled.is_empty() && cursors.is_empty()
     }
 }

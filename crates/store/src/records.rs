@@ -68,7 +68,7 @@ pub trait Records: Send + Sync {
         at: Millis,
     ) -> StoreFuture<'a, Result<Option<ChainRow>, StoreError>>;
 
-    /// Records an approval, a denial or an answer if it is the first word about its wait: compared and set in one
+    /// Records an approval, a denial or an answer if it is the first decision about its wait: compared and set in one
     /// transaction, and synced to the disk.
     fn decide<'a>(
         &'a self,
@@ -77,8 +77,8 @@ pub trait Records: Send + Sync {
         from: &'a str,
     ) -> StoreFuture<'a, Result<Decided, StoreError>>;
 
-    /// Records what people say about effects, all or none: each must be the first word about its effect, and the journal
-    /// must still end at `expected_seq`, with which the words were compared.
+    /// Records what people say about effects, all or none: each must be the first decision about its effect, and the journal
+    /// must still end at `expected_seq`, with which they were compared.
     fn assume<'a>(
         &'a self,
         run: &'a RunId,

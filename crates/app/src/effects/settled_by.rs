@@ -5,7 +5,7 @@ use escrow_store::{EffectRow, Queries};
 
 use crate::error::Error;
 
-/// Journals that are read for the word. It may be in any run that asked about the effect.
+/// Journals that are read for the decision. It may be in any run that asked about the effect.
 const JOURNALS_MAX: usize = 50;
 
 /// The error for an effect that is already settled: the first decision stands.

@@ -103,7 +103,7 @@ pub(super) async fn in_time(app: &App, name: &str, run: &RunId) -> Result<(), Er
     Err(Error::person("too_late", message).help(format!("`escrow runs show {run}` shows how it ended")))
 }
 
-/// Why the first word about a wait was not this one.
+/// Why the first decision about a wait was not this one.
 pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
     let (id, run) = (&wait.id, &wait.run);
     match why {

@@ -34,7 +34,7 @@ pub(crate) struct ResolveArguments {
     /// The key of an unknown effect
     pub(crate) key: String,
     /// `done`: it happened. `failed`: it did not
-    pub(crate) word: EffectWord,
+    pub(crate) resolution: ResolvedAs,
     /// Your name
     #[arg(long, value_name = "NAME")]
     pub(crate) by: String,
@@ -44,7 +44,7 @@ pub(crate) struct ResolveArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EffectWord {
+pub(crate) enum ResolvedAs {
     Done,
     Failed,
 }

@@ -7,7 +7,7 @@ use escrow_store::EffectRow;
 use serde_json::json;
 
 use crate::arguments::{
-    EffectWord, EffectsAction, EffectsArguments, EffectsList, Output, ResolveArguments, Shared,
+    EffectsAction, EffectsArguments, EffectsList, Output, ResolveArguments, ResolvedAs, Shared,
 };
 use crate::exit::Exit;
 use crate::session;
@@ -66,9 +66,9 @@ async fn resolve(arguments: &ResolveArguments, app: &App, ui: &Ui) -> Result<Exi
     session::stop_on_signals(app);
     let resolve = Resolve {
         key: arguments.key.clone(),
-        settled_as: match arguments.word {
-            EffectWord::Done => SettledAs::Done,
-            EffectWord::Failed => SettledAs::Failed,
+        settled_as: match arguments.resolution {
+            ResolvedAs::Done => SettledAs::Done,
+            ResolvedAs::Failed => SettledAs::Failed,
         },
         by: arguments.by.clone(),
         why: arguments.why.clone(),

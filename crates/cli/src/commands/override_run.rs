@@ -1,4 +1,4 @@
-//! `escrow runs override`: a person's word about a run that has ended.
+//! `escrow runs override`: a person's decision about a run that has ended.
 
 use escrow_app::runs::{self, StatusOverride, parse_status};
 use escrow_app::{App, Error};

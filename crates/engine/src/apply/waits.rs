@@ -121,7 +121,7 @@ impl Run {
         self.state.decisions.push(decision);
     }
 
-    /// A person's word about the effect of another check or run settles its key, as an attempt of this check would.
+    /// A person's decision about the effect of another check or run settles its key, as an attempt of this check would.
     pub(super) fn note_effect_elsewhere(
         &mut self,
         message: &Message,

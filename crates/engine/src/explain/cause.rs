@@ -181,7 +181,7 @@ impl JournalReader<'_> {
         Some(&self.entries.get(index.checked_sub(1)?)?.event)
     }
 
-    /// Whether a person's word made the verdict.
+    /// Whether a person made the verdict.
     pub(super) fn is_assumed(&self, index: usize) -> bool {
         index > 0
             && matches!(

@@ -42,11 +42,11 @@ pub(super) struct Record {
     /// What people did with the run after its end.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
-    pub(super) inspections: BTreeMap<RecordedAttempt, Look>,
+    pub(super) inspections: BTreeMap<RecordedAttempt, RecordedInspection>,
     /// Where each check starts, asks for approval or is kept from starting by a changed artifact, in order.
     pub(super) starts: BTreeMap<ScopedCheck, VecDeque<RecordedStart>>,
     /// The last inspection of the run's artifacts.
-    pub(super) delivery: Option<Look>,
+    pub(super) delivery: Option<RecordedInspection>,
 }
 
 /// An entry that follows from a second look, if there was one.
@@ -70,7 +70,7 @@ pub(super) fn starts_at(event: &Event) -> Option<ScopedCheck> {
 
 /// An inspection of artifacts: the result, and how long it took.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct RecordedInspection {
     pub(super) delivery: Delivery,
     pub(super) took_ms: Millis,
     pub(super) entry: usize,
@@ -278,12 +278,13 @@ impl Record {
                     let key = key(check, scope, *attempt);
                     let asked_at = inspect_at.get(&ScopedCheck::new(check, scope)).copied();
                     let took_ms = entry.at.saturating_sub(asked_at.unwrap_or(entry.at));
-                    let look = Look { delivery: delivery.clone(), took_ms, entry: index };
+                    let look = RecordedInspection { delivery: delivery.clone(), took_ms, entry: index };
                     record.inspections.insert(key, look);
                 }
                 Event::ArtifactsVerified { delivery } => {
                     let took_ms = entry.at.saturating_sub(decided_at);
-                    record.delivery = Some(Look { delivery: delivery.clone(), took_ms, entry: index });
+                    record.delivery =
+                        Some(RecordedInspection { delivery: delivery.clone(), took_ms, entry: index });
                 }
                 _ => {}
             }

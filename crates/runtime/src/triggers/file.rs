@@ -1,6 +1,6 @@
-//! `file.changed`: files beneath the project, compared with what they were at the last look.
+//! `file.changed`: files beneath the project, compared with what they were at the last poll.
 //!
-//! **Invariant:** a change is found by comparing, never by being told. A watcher only says when to look, so that changes
+//! **Invariant:** a change is found by comparing, never by being told. A watcher only says when to poll, so that changes
 //! fire without a daemon, after a restart, and on file systems that tell nothing.
 
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use super::event::{Origin, offer};
-use super::{LookError, LookFuture, Looking, TriggerKind};
+use super::{PollContext, PollError, PollFuture, TriggerKind};
 
 pub struct FileTrigger;
 
-/// How many files and directories a look passes.
+/// How many files and directories a poll passes.
 const VISITED_MAX: usize = 100_000;
 /// How many matching files a trigger may have.
 const FILES_MAX: usize = 20_000;
@@ -40,11 +40,11 @@ impl TriggerKind for FileTrigger {
         "file"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+    fn poll<'a>(&'a self, context: &'a PollContext<'a>) -> PollFuture<'a> {
         Box::pin(async move {
             let mut recordings = Vec::new();
-            for armed in looking.fires.listeners(EventTrigger::FILE).await? {
-                recordings.extend(look(&armed, looking).await?);
+            for armed in context.fires.listeners(EventTrigger::FILE).await? {
+                recordings.extend(poll(&armed, context).await?);
             }
             Ok(recordings)
         })
@@ -55,31 +55,31 @@ impl TriggerKind for FileTrigger {
     }
 }
 
-async fn look(armed: &ArmedTrigger, looking: &Looking<'_>) -> Result<Option<Recording>, LookError> {
+async fn poll(armed: &ArmedTrigger, context: &PollContext<'_>) -> Result<Option<Recording>, PollError> {
     let TriggerSource::Event(trigger) = &armed.source else { return Ok(None) };
     let name = cursor_name(armed, &trigger.paths);
-    let from = looking.fires.cursor(&name).await?;
-    let (root, paths) = (looking.project.to_owned(), trigger.paths.clone());
+    let from = context.fires.cursor(&name).await?;
+    let (root, paths) = (context.project.to_owned(), trigger.paths.clone());
     let walked = tokio::task::spawn_blocking(move || snapshot(&root, &paths)).await;
-    let walked = walked.map_err(|error| LookError::Source(format!("the look at files ended: {error}")))?;
+    let walked = walked.map_err(|error| PollError::Source(format!("the search for files ended: {error}")))?;
     let (now, newest_ms) = walked
-        .map_err(|error| LookError::Source(format!("the files of chain `{}`: {error}", armed.chain)))?;
+        .map_err(|error| PollError::Source(format!("the files of chain `{}`: {error}", armed.chain)))?;
     let to = json!(now).to_string();
     let Some(before) = from.as_deref().map(|text| serde_json::from_str::<Snapshot>(text).unwrap_or_default())
     else {
-        // The first look: what is there is where changes begin.
+        // The first poll: what is there is where changes begin.
         return Ok(Some(Recording { cursors: vec![CursorMove { name, from, to }], ..Recording::default() }));
     };
     if before == now {
         return Ok(None);
     }
-    let quiet_ms = looking.now_ms.saturating_sub(newest_ms);
-    if newest_ms <= looking.now_ms && quiet_ms < trigger.debounce_ms {
+    let quiet_ms = context.now_ms.saturating_sub(newest_ms);
+    if newest_ms <= context.now_ms && quiet_ms < trigger.debounce_ms {
         // No event reports that a file has stopped changing, so the trigger asks to be polled again.
-        let look_again_at = Some(newest_ms.saturating_add(trigger.debounce_ms));
-        return Ok(Some(Recording { look_again_at, ..Recording::default() }));
+        let poll_again_at = Some(newest_ms.saturating_add(trigger.debounce_ms));
+        return Ok(Some(Recording { poll_again_at, ..Recording::default() }));
     }
-    let event = changed(&before, &now, looking.now_ms);
+    let event = changed(&before, &now, context.now_ms);
     let occurrences = offer(&event, &Origin::default(), std::slice::from_ref(armed));
     Ok(Some(Recording { occurrences, cursors: vec![CursorMove { name, from, to }], ..Recording::default() }))
 }
@@ -133,7 +133,7 @@ fn snapshot(root: &Path, globs: &[String]) -> Result<(Snapshot, Millis), String>
             return Err(format!("more than {VISITED_MAX} files lie there; narrow `paths`"));
         }
         let path = root.join(&relative);
-        // What vanishes during the look is as good as removed.
+        // What vanishes during the poll is as good as removed.
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
         if found.is_dir() {
             let Ok(entries) = fs::read_dir(&path) else { continue };
@@ -190,7 +190,7 @@ impl FileWatch {
         let inside = root.to_owned();
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
-            // A look opens directories itself.
+            // A poll opens directories itself.
             let is_read =
                 matches!(event.kind, EventKind::Access(how) if how != AccessKind::Close(AccessMode::Write));
             let relative =

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::event::{Origin, offer};
-use super::{LookError, LookFuture, Looking, TriggerKind, github};
+use super::{PollContext, PollError, PollFuture, TriggerKind, github};
 use crate::http_client::{self, Call, Header, Method, Proxies, Reach, Reply};
 
 pub struct GithubPoll;
@@ -29,13 +29,13 @@ impl TriggerKind for GithubPoll {
         "github"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+    fn poll<'a>(&'a self, context: &'a PollContext<'a>) -> PollFuture<'a> {
         Box::pin(async move {
-            let Some(polling) = &looking.settings.github_poll else { return Ok(Vec::new()) };
+            let Some(polling) = &context.settings.github_poll else { return Ok(Vec::new()) };
             let mut recordings = Vec::new();
             for repo in &polling.repos {
                 for list in [List::Pulls, List::Issues] {
-                    recordings.extend(poll(repo, list, polling.every_ms, looking).await?);
+                    recordings.extend(poll(repo, list, polling.every_ms, context).await?);
                 }
             }
             Ok(recordings)
@@ -76,27 +76,27 @@ async fn poll(
     repo: &str,
     list: List,
     every_ms: u64,
-    looking: &Looking<'_>,
-) -> Result<Vec<Recording>, LookError> {
+    context: &PollContext<'_>,
+) -> Result<Vec<Recording>, PollError> {
     let name = format!("github:{repo}:{}", list.as_str());
-    let from = looking.fires.cursor(&name).await?;
+    let from = context.fires.cursor(&name).await?;
     let cursor: Cursor = from.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    if cursor.asked_at <= looking.now_ms && looking.now_ms - cursor.asked_at < every_ms {
+    if cursor.asked_at <= context.now_ms && context.now_ms - cursor.asked_at < every_ms {
         return Ok(Vec::new());
     }
-    let (items, etag) = changed(repo, list, &cursor, looking).await?;
+    let (items, etag) = changed(repo, list, &cursor, context).await?;
     let newest = items.iter().filter_map(|item| item["updated_at"].as_str()).max().map(str::to_owned);
     let mut recordings = Vec::new();
     // The first poll only finds where to begin.
     if let Some(since) = &cursor.since {
         // Oldest first, as they happened.
         for item in items.iter().rev() {
-            for event in events(repo, list, item, since, looking.now_ms) {
-                recordings.extend(recording(event, looking).await?);
+            for event in events(repo, list, item, since, context.now_ms) {
+                recordings.extend(recording(event, context).await?);
             }
         }
     }
-    let to = Cursor { asked_at: looking.now_ms, etag, since: newest.max(cursor.since.clone()) };
+    let to = Cursor { asked_at: context.now_ms, etag, since: newest.max(cursor.since.clone()) };
     let to = Cursor { since: to.since.or_else(|| Some(String::new())), ..to };
     recordings.push(Recording {
         cursors: vec![CursorMove { name, from, to: json!(to).to_string() }],
@@ -110,8 +110,8 @@ async fn changed(
     repo: &str,
     list: List,
     cursor: &Cursor,
-    looking: &Looking<'_>,
-) -> Result<(Vec<Value>, Option<String>), LookError> {
+    context: &PollContext<'_>,
+) -> Result<(Vec<Value>, Option<String>), PollError> {
     let mut items: Vec<Value> = Vec::new();
     let mut etag = cursor.etag.clone();
     for page in 1..=PAGES_MAX {
@@ -119,12 +119,12 @@ async fn changed(
             "/repos/{repo}/{}?state=all&sort=updated&direction=desc&per_page={PER_PAGE}&page={page}",
             list.as_str()
         );
-        let reply = get(&path, cursor.etag.as_deref().filter(|_| page == 1), looking).await?;
+        let reply = get(&path, cursor.etag.as_deref().filter(|_| page == 1), context).await?;
         if reply.status == 304 {
             return Ok((Vec::new(), etag));
         }
         if reply.status != 200 {
-            return Err(LookError::Source(format!(
+            return Err(PollError::Source(format!(
                 "GitHub answered {} for {}",
                 reply.status,
                 path_of(&path)
@@ -134,7 +134,7 @@ async fn changed(
             etag = reply.header("etag").map(str::to_owned);
         }
         let Ok(Value::Array(found)) = serde_json::from_slice::<Value>(&reply.body) else {
-            return Err(LookError::Source(format!("the answer for {} is not a list", path_of(&path))));
+            return Err(PollError::Source(format!("the answer for {} is not a list", path_of(&path))));
         };
         let is_last = found.len() < PER_PAGE;
         let is_new = |item: &Value| {
@@ -155,7 +155,7 @@ fn path_of(path: &str) -> &str {
     path.split_once('?').map_or(path, |(path, _)| path)
 }
 
-async fn get(path: &str, etag: Option<&str>, looking: &Looking<'_>) -> Result<Reply, LookError> {
+async fn get(path: &str, etag: Option<&str>, context: &PollContext<'_>) -> Result<Reply, PollError> {
     // The operator's word: it may be private, as the server of a company is.
     let (base, reach) = match std::env::var("GITHUB_API_URL").ok().filter(|url| !url.is_empty()) {
         Some(url) => (url.trim_end_matches('/').to_owned(), Reach::Private),
@@ -184,9 +184,9 @@ async fn get(path: &str, etag: Option<&str>, looking: &Looking<'_>) -> Result<Re
         ca_file: None,
         proxies: Proxies::inherited(),
     };
-    http_client::call(call, looking.cancellation)
+    http_client::call(call, context.cancellation)
         .await
-        .map_err(|error| LookError::Source(format!("GitHub cannot be asked: {error}")))
+        .map_err(|error| PollError::Source(format!("GitHub cannot be asked: {error}")))
 }
 
 /// What happened to an item after `since`.
@@ -248,9 +248,9 @@ fn event(
 /// Each event is recorded by itself: one that a webhook told already must not keep the others back.
 async fn recording(
     (event, subject): (TriggerEvent, Option<String>),
-    looking: &Looking<'_>,
-) -> Result<Option<Recording>, LookError> {
-    let listeners = looking.fires.listeners(&event.name).await?;
+    context: &PollContext<'_>,
+) -> Result<Option<Recording>, PollError> {
+    let listeners = context.fires.listeners(&event.name).await?;
     let occurrences = offer(&event, &Origin::default(), &listeners);
     if occurrences.is_empty() {
         return Ok(None);

@@ -5,7 +5,7 @@ use escrow_store::{CursorMove, EndedRun, OutcomeFilter, Recording, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::event::{Origin, offer};
-use super::{LookFuture, Looking, TriggerKind};
+use super::{PollContext, PollFuture, TriggerKind};
 
 pub struct RunCompleted;
 
@@ -17,16 +17,16 @@ impl TriggerKind for RunCompleted {
         "run.completed"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+    fn poll<'a>(&'a self, context: &'a PollContext<'a>) -> PollFuture<'a> {
         Box::pin(async move {
-            let listeners = looking.fires.listeners(EventTrigger::RUN).await?;
-            // A cursor that stays behind costs one longer look later; ends before a definition never count.
+            let listeners = context.fires.listeners(EventTrigger::RUN).await?;
+            // A cursor that stays behind costs one longer poll later; ends before a definition never count.
             if listeners.is_empty() {
                 return Ok(Vec::new());
             }
-            let from = looking.fires.cursor(FEED).await?;
+            let from = context.fires.cursor(FEED).await?;
             let after = from.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);
-            let (ended, end) = looking.fires.ended_runs(after).await?;
+            let (ended, end) = context.fires.ended_runs(after).await?;
             if end == after {
                 return Ok(Vec::new());
             }
@@ -35,7 +35,7 @@ impl TriggerKind for RunCompleted {
                 ..Recording::default()
             };
             for one in &ended {
-                let Some(event) = told(one, looking).await? else { continue };
+                let Some(event) = told(one, context).await? else { continue };
                 let origin = Origin { chain: one.chain.clone(), depth: one.depth };
                 let heard = listeners.iter().filter(|armed| armed.feed < one.position);
                 recording.occurrences.extend(offer(&event, &origin, heard));
@@ -50,10 +50,10 @@ impl TriggerKind for RunCompleted {
 }
 
 /// The event of a run's end; `None` when the run was removed meanwhile.
-async fn told(ended: &EndedRun, looking: &Looking<'_>) -> Result<Option<TriggerEvent>, StoreError> {
-    let Ok(row) = looking.queries.run(ended.run.as_str()).await else { return Ok(None) };
+async fn told(ended: &EndedRun, context: &PollContext<'_>) -> Result<Option<TriggerEvent>, StoreError> {
+    let Ok(row) = context.queries.run(ended.run.as_str()).await else { return Ok(None) };
     let newest = OutcomeFilter { run: Some(ended.run.clone()), limit: Some(1), ..OutcomeFilter::default() };
-    let outcome = looking.queries.outcomes(&newest).await?.pop();
+    let outcome = context.queries.outcomes(&newest).await?.pop();
     let mut fields = Map::new();
     fields.insert("run_id".into(), json!(row.id));
     fields.insert("playbook".into(), json!(row.playbook));

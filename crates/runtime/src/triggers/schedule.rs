@@ -10,7 +10,7 @@ use escrow_store::{ArmedTrigger, Handled, NewFire, Occurrence, Recording};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{LookFuture, Looking, TriggerKind};
+use super::{PollContext, PollFuture, TriggerKind};
 
 pub struct ScheduleTrigger;
 
@@ -19,10 +19,10 @@ impl TriggerKind for ScheduleTrigger {
         "schedule"
     }
 
-    fn look<'a>(&'a self, looking: &'a Looking<'a>) -> LookFuture<'a> {
+    fn poll<'a>(&'a self, context: &'a PollContext<'a>) -> PollFuture<'a> {
         Box::pin(async move {
-            let due = looking.fires.due_schedules(looking.now_ms).await?;
-            Ok(due.iter().filter_map(|armed| recording(armed, looking.now_ms)).collect())
+            let due = context.fires.due_schedules(context.now_ms).await?;
+            Ok(due.iter().filter_map(|armed| recording(armed, context.now_ms)).collect())
         })
     }
 
@@ -31,7 +31,7 @@ impl TriggerKind for ScheduleTrigger {
     }
 }
 
-/// The ticks of one schedule that are due, and when to look again.
+/// The ticks of one schedule that are due, and when to poll again.
 pub fn recording(armed: &ArmedTrigger, now_ms: Millis) -> Option<Recording> {
     let TriggerSource::Schedule(schedule) = &armed.source else { return None };
     let timetable = Timetable {
@@ -85,7 +85,7 @@ pub fn recording(armed: &ArmedTrigger, now_ms: Millis) -> Option<Recording> {
 /// Missed ticks that are counted one by one. After a longer sleep the number is a lower bound.
 const COUNTED_MAX: usize = 10_000;
 
-/// Ticks that fire at once under `catch_up: all`. The next look fires the others.
+/// Ticks that fire at once under `catch_up: all`. The next poll fires the others.
 pub const BATCH_MAX: usize = 500;
 
 /// A schedule of a chain, and how far its ticks were handled.
@@ -99,7 +99,7 @@ pub struct Timetable<'s> {
     pub after_ms: Millis,
 }
 
-/// What a look at a schedule found.
+/// What a poll of a schedule found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// Ticks that fire, oldest first.
@@ -108,7 +108,7 @@ pub struct Due {
     pub missed: Option<Missed>,
     /// The last tick that is handled now.
     pub after_ms: Millis,
-    /// When to look again; `None` when there is no further tick.
+    /// When to poll again; `None` when there is no further tick.
     pub next_at_ms: Option<Millis>,
 }
 

@@ -15,7 +15,7 @@ use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::FileIdentity;
 use crate::sqlite::readers::Readers;
 use crate::sqlite::writer::{Caller, Writer};
-use crate::sqlite::{connect, mark, tables};
+use crate::sqlite::{connect, high_water_mark, tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -82,11 +82,13 @@ impl BlockingStore {
             Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
         };
         let mark = match &reader {
-            Some((reader, _)) if mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => Mark::Spent,
-            Some(_) => Mark::Telling,
+            Some((reader, _)) if high_water_mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => {
+                Mark::Reached
+            }
+            Some(_) => Mark::Ahead,
             // A writer has recorded what it found missing.
-            None if mode == Mode::Write => Mark::Spent,
-            None => Mark::Telling,
+            None if mode == Mode::Write => Mark::Reached,
+            None => Mark::Ahead,
         };
         let identity = unused.as_ref().or(reader.as_ref()).map(|(_, identity)| *identity);
         let reader = reader.map(|(connection, _)| connection);

@@ -11,19 +11,19 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::sqlite::connect::log_of;
-use crate::sqlite::mark;
+use crate::sqlite::high_water_mark;
 
 /// How often, and how long after each other, a log that is still there is looked at.
 const ATTEMPTS: u32 = 2;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a mark beside the database means to this process.
+/// What the high-water mark beside the database means to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It tells of entries that are in the database.
-    Spent,
-    /// It tells of entries that are missing, and no process has recorded that yet.
-    Telling,
+    /// The entries that it tells of are in the database.
+    Reached,
+    /// It tells of entries that are missing from the database, and no process has recorded that yet.
+    Ahead,
 }
 
 /// After every connection of this process is closed. Problems are left to the next process.
@@ -38,8 +38,8 @@ pub(crate) fn tidy(database: &Path, mark: Mark) {
         // Closing it does the work, if no other process has the database open.
         drop(touch(database));
     }
-    if mark == Mark::Spent && !is_there(&log) {
-        let _ = fs::remove_file(mark::mark_of(database));
+    if mark == Mark::Reached && !is_there(&log) {
+        let _ = fs::remove_file(high_water_mark::mark_of(database));
     }
 }
 

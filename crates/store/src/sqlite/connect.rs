@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::StoreErrorKind;
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::identity::{FileIdentity, opened};
-use crate::sqlite::{mark, schema};
+use crate::sqlite::{high_water_mark, schema};
 
 /// Statements that stay prepared; more than all projections together have.
 const STATEMENTS_CACHED: usize = 128;
@@ -54,7 +54,7 @@ fn writer(path: &Path, busy_timeout: Duration) -> Result<Connection, SqliteError
     if version != schema::VERSION {
         schema::migrate(&mut connection)?;
     }
-    mark::record_loss(&connection, path)?;
+    high_water_mark::record_loss(&connection, path)?;
     Ok(connection)
 }
 

@@ -14,7 +14,7 @@ use crate::sqlite::tables::waits;
 use crate::sqlite::{clock, entries, inbox};
 
 impl BlockingStore {
-    /// Puts a decision into a run's inbox if it is the first word, and returns when it is on the disk.
+    /// Puts a decision into a run's inbox if it is the first, and returns when it is on the disk.
     pub fn decide(&self, run: &RunId, message: &Message, from: &str) -> Result<Decided, StoreError> {
         self.decide_at(run, message, from, clock::now())
     }

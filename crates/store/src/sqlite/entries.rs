@@ -182,7 +182,7 @@ pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head
         return Ok(None);
     }
     let id = connection.last_insert_rowid();
-    roster::enroll(connection, run)?;
+    roster::record_created(connection, run)?;
     Ok(Some(Head { id, seq: 0, hash: origin, token: None }))
 }
 

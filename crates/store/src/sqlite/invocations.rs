@@ -87,7 +87,7 @@ fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, Box<Invocat
     };
     let who = by.as_deref().unwrap_or("somebody");
     let why = wish.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let mut evidence = vec![Evidence::word_of(who, wish.why.as_deref().unwrap_or_default())];
+    let mut evidence = vec![Evidence::person(who, wish.why.as_deref().unwrap_or_default())];
     evidence.extend(row.reason.map(|earlier| Evidence::earlier(&earlier.code, &earlier.summary)));
     let reason = SaidReason {
         code: code.as_str().to_owned(),

@@ -22,7 +22,7 @@ impl BlockingStore {
             let mut removed = 0;
             let asked_for = invocations::of_runs(&runs, connection)?;
             for run in &runs {
-                roster::bury(connection, run)?;
+                roster::record_removed(connection, run)?;
                 for table in ["entries", "inbox"] {
                     let sql = format!(
                         "DELETE FROM {table} WHERE journal = (SELECT id FROM journals WHERE run = ?1)"

@@ -1,5 +1,5 @@
-//! The roster: every run that was created, imported or removed here and what people recorded beside the journals, in
-//! order, each linked to the one before.
+//! The roster: an append-only log, linked by hashes, of every run that was created, imported or removed here and of what
+//! people recorded beside the journals.
 //!
 //! ```text
 //!   link[n] = SHA-256(link[n-1] ‖ n as 8 bytes, big-endian ‖ what)      roster_head = (n, link[n])
@@ -51,12 +51,12 @@ const REMOVALS_ARE_LINKS: &str = "\0removals are links";
 const ROWS_ARE_LINKED: &str = "\0kept rows are links";
 
 /// Part of the transaction that creates the run.
-pub(crate) fn enroll(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
+pub(crate) fn record_created(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     append(connection, run.as_str(), None)
 }
 
 /// Part of the transaction that removes the run, before its journal goes.
-pub(crate) fn bury(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
+pub(crate) fn record_removed(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     let end = connection
         .prepare_cached("SELECT seq, hash FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| {

@@ -8,7 +8,9 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::StoreErrorKind;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::{attention, chains, fires, invocations, ledger, mark, outbox, outcomes, roster, tables};
+use crate::sqlite::{
+    attention, chains, fires, high_water_mark, invocations, ledger, outbox, outcomes, roster, tables,
+};
 use crate::state_verification::StateBreak;
 
 /// Marks a file as Escrow's: "escr" in ASCII.
@@ -23,7 +25,7 @@ const STEPS: &[&[&str]] = &[
     &[
         JOURNALS,
         roster::TABLES,
-        mark::TABLES,
+        high_water_mark::TABLES,
         ledger::TABLES,
         outcomes::TABLES,
         invocations::TABLES,

@@ -9,7 +9,7 @@ use crate::entry::decode;
 use crate::error::StoreError;
 use crate::sqlite::blocking::BlockingStore;
 use crate::sqlite::error::SqliteError;
-use crate::sqlite::{derived, entries, ledger, mark, recorded_rows, roster, schema};
+use crate::sqlite::{derived, entries, high_water_mark, ledger, recorded_rows, roster, schema};
 use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
@@ -27,7 +27,7 @@ impl BlockingStore {
     pub fn verify_tables(&self, run: &RunId) -> Result<Vec<StateBreak>, StoreError> {
         let database = self.path().to_owned();
         self.read(move |connection| {
-            let losses = mark::losses(connection, &database)?;
+            let losses = high_water_mark::losses(connection, &database)?;
             let snapshot = connection.unchecked_transaction()?;
             let mut breaks = derived::differences_of(&snapshot, run)?;
             breaks.extend(losses.iter().filter(|loss| loss.last.run == *run).map(StateBreak::of_loss));
@@ -43,7 +43,7 @@ impl BlockingStore {
         let database = self.path().to_owned();
         let lost: Vec<StateBreak> = self.lost_with_database().iter().map(StateBreak::of_loss).collect();
         let verified = self.read(move |connection| {
-            let losses = mark::losses(connection, &database)?;
+            let losses = high_water_mark::losses(connection, &database)?;
             let snapshot = connection.unchecked_transaction()?;
             let walked = roster::walk(&snapshot)?;
             let is_whole = walked.breaks.is_empty();

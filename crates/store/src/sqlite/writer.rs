@@ -21,8 +21,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::checkpointer::Checkpointer;
 use crate::sqlite::connect;
 use crate::sqlite::error::SqliteError;
+use crate::sqlite::high_water_mark::{self, HighWaterMark};
 use crate::sqlite::identity::{FileIdentity, WrittenFiles};
-use crate::sqlite::mark::{self, MarkWriter};
 
 /// How many jobs one transaction takes, so that the first of a long queue need not wait for the last.
 const BATCH_MAX: usize = 256;
@@ -102,7 +102,7 @@ impl Writer {
         connect::wait_when_busy(&mut connection, busy_timeout, Arc::clone(&may_wait))?;
         // As `connect` has left it.
         let synced = Some(Durability::Grouped);
-        let mark = MarkWriter::new(&path);
+        let mark = HighWaterMark::new(&path);
         let files = WrittenFiles::new(&path, identity);
         let connection = WriteConnection { connection, path, files, synced, may_wait, mark };
         let connection = Arc::new(Mutex::new(connection));
@@ -216,7 +216,7 @@ struct WriteConnection {
     synced: Option<Durability>,
     /// Whether the busy handler may sleep.
     may_wait: Arc<AtomicBool>,
-    mark: MarkWriter,
+    mark: HighWaterMark,
 }
 
 impl WriteConnection {
@@ -276,7 +276,7 @@ impl WriteConnection {
         } else {
             self.try_jobs(batch, &mut failures)?;
         }
-        let end = mark::end(&self.connection);
+        let end = high_water_mark::end(&self.connection);
         if let Err(error) = self.files.verify().and_then(|()| self.execute("COMMIT")) {
             self.roll_back();
             return Err(error);
@@ -363,7 +363,7 @@ mod tests {
         let path = directory.path().join("escrow.db");
         let (connection, identity) = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
         connection.execute_batch("CREATE TABLE boxes (size INTEGER, content BLOB)").unwrap();
-        let mark = MarkWriter::new(&path);
+        let mark = HighWaterMark::new(&path);
         let files = WrittenFiles::new(&path, identity);
         WriteConnection { connection, path, files, synced: None, may_wait: Arc::default(), mark }
     }

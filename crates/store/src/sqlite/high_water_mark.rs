@@ -1,5 +1,5 @@
-//! The mark: a small file beside the database that says where the journals end, for as long as there is a write-ahead
-//! log.
+//! The high-water mark: a small file beside the database that says where the journals end, for as long as there is a
+//! write-ahead log.
 //!
 //! ```text
 //!   commit ──▶ log ──▶ mark (not synced; synced once, with the first commit that is)
@@ -39,7 +39,7 @@ CREATE TABLE losses (
 ";
 
 /// One write, so that a reader sees the old mark or the new one.
-const MARK_BYTES: usize = 256;
+const FILE_BYTES: usize = 256;
 
 /// The mark of a database.
 pub(crate) fn mark_of(database: &Path) -> PathBuf {
@@ -49,16 +49,16 @@ pub(crate) fn mark_of(database: &Path) -> PathBuf {
 }
 
 /// Keeps the mark of the database that this process writes.
-pub(crate) struct MarkWriter {
+pub(crate) struct HighWaterMark {
     path: PathBuf,
     file: Option<File>,
     written: Option<JournalEnd>,
     is_synced: bool,
 }
 
-impl MarkWriter {
-    pub(crate) fn new(database: &Path) -> MarkWriter {
-        MarkWriter { path: mark_of(database), file: None, written: None, is_synced: false }
+impl HighWaterMark {
+    pub(crate) fn new(database: &Path) -> HighWaterMark {
+        HighWaterMark { path: mark_of(database), file: None, written: None, is_synced: false }
     }
 
     /// Records where the journals end. A mark that cannot be written is no reason to stop: less is noticed.
@@ -69,7 +69,7 @@ impl MarkWriter {
         }
         let Some(file) = self.file() else { return };
         let mut text = serde_json::to_string(&end).unwrap_or_default();
-        text.extend(std::iter::repeat_n(' ', MARK_BYTES.saturating_sub(text.len() + 1)));
+        text.extend(std::iter::repeat_n(' ', FILE_BYTES.saturating_sub(text.len() + 1)));
         text.push('\n');
         let mut written = file.write_all_at(text.as_bytes(), 0);
         if must_sync {

@@ -13,9 +13,9 @@ use escrow_model::{Event, Facts, Millis, Plan, Reason, RunOptions};
 
 use crate::redaction::{Inseparable, Redactor};
 
-/// What the last look found in a turn.
+/// What was found in a turn.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sealed {
+pub(super) enum TurnRedaction {
     Clean,
     /// Secrets were replaced. The run must be rebuilt.
     Redacted,
@@ -36,13 +36,13 @@ pub fn begin(
     loop {
         let (plan, options, facts) = (Arc::clone(plan), Arc::clone(&options), Arc::clone(&facts));
         let (mut run, mut turn) = Run::start_withholding(plan, options, facts, at, withheld.clone());
-        match seal(&run, &mut turn, redactor, &withheld)? {
-            Sealed::Clean => {
+        match redact(&run, &mut turn, redactor, &withheld)? {
+            TurnRedaction::Clean => {
                 run.withhold(BTreeSet::new());
                 return Ok((run, turn));
             }
-            Sealed::Redacted => return rebuilt(turn),
-            Sealed::Discloses(places) => withheld.extend(places),
+            TurnRedaction::Redacted => return rebuilt(turn),
+            TurnRedaction::Discloses(places) => withheld.extend(places),
         }
     }
 }
@@ -57,11 +57,11 @@ pub fn refuse(
     reason: Reason,
 ) -> Result<(Run, Turn), Inseparable> {
     let (run, mut turn) = Run::refuse(plan, Arc::new(options), Arc::new(facts), at, reason);
-    match seal(&run, &mut turn, redactor, &BTreeSet::new())? {
-        Sealed::Clean => Ok((run, turn)),
-        Sealed::Redacted => rebuilt(turn),
+    match redact(&run, &mut turn, redactor, &BTreeSet::new())? {
+        TurnRedaction::Clean => Ok((run, turn)),
+        TurnRedaction::Redacted => rebuilt(turn),
         // It attempts nothing and holds no group.
-        Sealed::Discloses(_) => Err(Inseparable),
+        TurnRedaction::Discloses(_) => Err(Inseparable),
     }
 }
 
@@ -71,14 +71,14 @@ fn rebuilt(turn: Turn) -> Result<(Run, Turn), Inseparable> {
 }
 
 /// Removes secrets from a turn that the run has made with these places withheld.
-pub(super) fn seal(
+pub(super) fn redact(
     run: &Run,
     turn: &mut Turn,
     redactor: &Arc<Redactor>,
     withheld: &BTreeSet<Disclosure>,
-) -> Result<Sealed, Inseparable> {
+) -> Result<TurnRedaction, Inseparable> {
     if redactor.is_empty() {
-        return Ok(Sealed::Clean);
+        return Ok(TurnRedaction::Clean);
     }
     let mut found = false;
     let mut disclosed = BTreeSet::new();
@@ -94,7 +94,7 @@ pub(super) fn seal(
     if !disclosed.is_empty() {
         // Withholding it did not remove the secret; another attempt would loop.
         let is_news = disclosed.is_disjoint(withheld);
-        return if is_news { Ok(Sealed::Discloses(disclosed)) } else { Err(Inseparable) };
+        return if is_news { Ok(TurnRedaction::Discloses(disclosed)) } else { Err(Inseparable) };
     }
     for effect in &mut turn.effects {
         // The effect must match its committed intent.
@@ -102,7 +102,7 @@ pub(super) fn seal(
             found |= redactor.request(Arc::make_mut(request))?;
         }
     }
-    Ok(if found { Sealed::Redacted } else { Sealed::Clean })
+    Ok(if found { TurnRedaction::Redacted } else { TurnRedaction::Clean })
 }
 
 fn discloses_group(event: &Event, redactor: &Redactor) -> bool {

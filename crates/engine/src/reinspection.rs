@@ -1,11 +1,11 @@
-//! The second look: what a check has verified is inspected again just before an effect that stands on it.
+//! Re-inspection: what a check has verified is inspected again just before an effect that stands on it.
 //!
 //! ```text
 //!   attempt ──▶ Effect::Inspect(Before) ──▶ Input::SeenBefore ──┬─ the same ──▶ approval, intent
 //!                                                               └─ changed ──▶ ArtifactChanged, contract_blocked
 //! ```
 //!
-//! **Invariant:** a look counts only in the turn that brings it. If the check cannot start in that turn, it looks again.
+//! **Invariant:** an inspection counts only in the turn that brings it. If the check cannot start in that turn, the files are inspected again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub(crate) struct VerifiedArtifacts {
 }
 
 impl Deciding<'_> {
-    /// Whether the files that an effect stands on were seen unchanged in this turn. If not, a look is asked for, unless
+    /// Whether the files that an effect stands on were seen unchanged in this turn. If not, an inspection is asked for, unless
     /// one is under way.
-    pub(crate) fn has_looked_again(&mut self, location: &Location) -> bool {
+    pub(crate) fn is_reinspected(&mut self, location: &Location) -> bool {
         let spec = self.state.plan.check(location.check);
-        if spec.criticality != Criticality::External || self.agenda().seen_again.remove(location) {
+        if spec.criticality != Criticality::External || self.agenda().reinspected.remove(location) {
             return true;
         }
         let expected: Vec<ExpectedArtifact> =
@@ -43,7 +43,7 @@ impl Deciding<'_> {
         if expected.is_empty() && outer.is_empty() {
             return true;
         }
-        if self.agenda().looking.insert(location.clone()) {
+        if self.agenda().reinspecting.insert(location.clone()) {
             let attempt = location.attempt(self.next_attempt(location.check, &location.scope));
             self.ask_for(Effect::Inspect { expected, outer, of: Inspection::Before(attempt) });
         }
@@ -52,7 +52,7 @@ impl Deciding<'_> {
     }
 
     /// The answer to a look. One for a check that has moved on is dropped.
-    pub(crate) fn take_second_look(&mut self, attempt: &AttemptKey, seen: &[InspectedArtifact]) {
+    pub(crate) fn take_reinspection(&mut self, attempt: &AttemptKey, seen: &[InspectedArtifact]) {
         let of_outer = self.state.options.outer_artifacts.len();
         debug_assert!(seen.len() >= of_outer, "each artifact of an outer run is inspected");
         let of_outer_runs = seen.len().saturating_sub(of_outer);
@@ -64,7 +64,7 @@ impl Deciding<'_> {
 
     pub(crate) fn take_second_finding(&mut self, attempt: &AttemptKey, changed: Option<ChangedArtifact>) {
         let location = attempt.location();
-        self.agenda().looking.remove(&location);
+        self.agenda().reinspecting.remove(&location);
         let Location { check, scope } = &location;
         let cell = self.cell(*check, scope);
         let awaited = cell.is_some_and(|cell| matches!(cell.phase, Phase::Pending | Phase::Due));
@@ -76,7 +76,7 @@ impl Deciding<'_> {
         }
         match changed {
             None => {
-                self.agenda().seen_again.insert(location.clone());
+                self.agenda().reinspected.insert(location.clone());
                 self.agenda().checks.insert(location);
             }
             Some(artifact) => {
