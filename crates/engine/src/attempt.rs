@@ -9,10 +9,11 @@ use escrow_model::{
 
 use crate::ai::repairs_of;
 use crate::approval::digest_of_subject;
+use crate::exchange::Effect;
 use crate::location::{AttemptKey, Location};
 use crate::phase::{Certainty, Phase};
 use crate::pure;
-use crate::run::{Effect, Run};
+use crate::run::Run;
 use crate::state::Cell;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;

@@ -7,9 +7,10 @@ use escrow_model::{
 
 use crate::admission::{Denial, StopCause};
 use crate::approval::denial_in_words;
+use crate::exchange::{Effect, Inspection};
 use crate::location::Location;
 use crate::phase::Phase;
-use crate::run::{Effect, Inspection, Run};
+use crate::run::Run;
 use crate::state::{CheckFailure, Node};
 use crate::turn::Deciding;
 

@@ -10,9 +10,10 @@ use escrow_model::{
     InspectedArtifact, Millis, ScopePath, Verdict, Warning,
 };
 
+use crate::exchange::{Effect, Inspection};
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Inspection, Run};
+use crate::run::Run;
 use crate::state::Node;
 use crate::turn::Deciding;
 use crate::view::{BUDGET, View};

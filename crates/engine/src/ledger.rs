@@ -17,9 +17,10 @@ use escrow_model::{
 
 use crate::apply_error::{ApplyError, PhaseName};
 use crate::effect::EffectStanding;
+use crate::exchange::{Effect, Turn};
 use crate::location::Location;
 use crate::phase::Phase;
-use crate::run::{Effect, Run, Turn};
+use crate::run::Run;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::View;

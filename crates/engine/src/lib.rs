@@ -20,6 +20,8 @@ mod cut_output;
 mod decide;
 mod demands;
 mod effect;
+mod effect_key;
+mod exchange;
 mod explain;
 mod filter;
 mod finish;
@@ -67,6 +69,7 @@ pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use approved_playbook::approved_playbook;
 pub use effect::{EffectResolution, SettledAs};
+pub use exchange::{Effect, Input, Inspection, NestedLease, Turn};
 pub use explain::{
     Account, Cause, Construct, Differ, Evaluation, ExplainError, Link, Moment, MomentKind, Question, Subject,
     explain,
@@ -79,7 +82,7 @@ pub use pure::PROVIDERS;
 pub use redecide::{Change, Comparison, Difference, Redecided, RunSummary, Unknown, compare, redecide};
 pub use report::{CheckReport, ItemReport};
 pub use retry_failed::{CannotRetry, INPUTS_KEPT, LASTING_EFFECTS, OPEN_EFFECTS};
-pub use run::{Effect, Input, Inspection, NestedLease, OpenWait, ReplayError, Run, Turn};
+pub use run::{OpenWait, ReplayError, Run};
 pub use state::RecordedDecision;
 pub use steps::{KnownCondition, known_condition};
 pub use withheld::Disclosure;

@@ -6,7 +6,8 @@
 use escrow_model::{Event, Evidence, Millis, Reason, ReasonCode, RunStatus};
 use thiserror::Error;
 
-use crate::run::{Run, Turn};
+use crate::exchange::Turn;
+use crate::run::Run;
 use crate::turn::Deciding;
 
 /// The status that a person gives a run, and why.

@@ -17,8 +17,9 @@ use escrow_model::{
     ProviderFault, Request, ScopePath,
 };
 
+use crate::exchange::{Effect, Input, Inspection, Turn};
 use crate::location::AttemptKey;
-use crate::run::{Effect, Input, Inspection, ReplayError, Run, Turn};
+use crate::run::{ReplayError, Run};
 
 /// Answers in place of providers and of the artifact directory.
 pub trait AnswerSource {

@@ -16,10 +16,11 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::effect;
+use crate::effect_key;
+use crate::exchange::Effect;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Run};
+use crate::run::Run;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
@@ -155,7 +156,7 @@ impl Run {
             environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: reconcile.timeout_ms,
-            idempotency_key: effect::idempotency_key(&self.effect_key(check, scope, &view)?.0),
+            idempotency_key: effect_key::idempotency_key(&self.effect_key(check, scope, &view)?.0),
             item: self.item(check, scope).cloned(),
         })
     }

@@ -26,9 +26,10 @@ use escrow_model::{
 };
 use serde::Serialize;
 
+use crate::exchange::{Effect, Input, Inspection, Turn};
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Input, Inspection, OpenWait, ReplayError, Run, Turn};
+use crate::run::{OpenWait, ReplayError, Run};
 use crate::turn::Deciding;
 use crate::withheld::withheld_in;
 use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};

@@ -16,9 +16,10 @@ use escrow_model::{
 };
 
 use crate::artifact_view::{ArtifactFile, VerifiedOnTheWay};
+use crate::exchange::{Effect, Inspection};
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Inspection, Run};
+use crate::run::Run;
 use crate::turn::Deciding;
 
 /// What a successful check has verified of its artifacts.

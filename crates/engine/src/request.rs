@@ -9,7 +9,7 @@ use escrow_model::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::effect;
+use crate::effect_key;
 use crate::location::Location;
 use crate::run::Run;
 use crate::view::View;
@@ -45,7 +45,7 @@ impl Run {
             handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
             idempotency_key: match &key {
-                Some((key, _)) => effect::idempotency_key(key),
+                Some((key, _)) => effect_key::idempotency_key(key),
                 None => self.idempotency_key(check, scope, self.next_attempt(check, scope)),
             },
             item: self.item(check, scope).cloned(),

@@ -3,10 +3,11 @@
 use escrow_model::{Answer, CheckIndex, Criticality, Event, FaultCode, ProviderFault, ProviderName};
 
 use crate::apply_error::PhaseName;
+use crate::exchange::Effect;
 use crate::ledger::LedgerNews;
 use crate::location::Location;
 use crate::phase::Phase;
-use crate::run::{Effect, Run};
+use crate::run::Run;
 use crate::turn::Deciding;
 
 impl Deciding<'_> {

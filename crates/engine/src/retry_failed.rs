@@ -17,9 +17,10 @@ use thiserror::Error;
 use crate::admission::{Admission, StopCause};
 use crate::apply_error::ApplyError;
 use crate::effect::EffectStanding;
+use crate::exchange::Turn;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
-use crate::run::{Run, Turn};
+use crate::run::Run;
 use crate::state::{Activation, Cell, NestedBefore, Node};
 use crate::turn::Deciding;
 

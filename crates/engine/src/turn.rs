@@ -7,7 +7,8 @@ use std::ops::Deref;
 
 use escrow_model::{Entry, Event, Millis};
 
-use crate::run::{Effect, Run, Turn};
+use crate::exchange::{Effect, Turn};
+use crate::run::Run;
 use crate::state::Agenda;
 
 /// Decisions are its methods. What only reads a run, or applies an entry to it, is a method of `Run`.

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::approval::ASKED_ANEW_MAX;
+use crate::exchange::NestedLease;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::request::digest_of;
 use crate::retry_failed::LASTING_EFFECTS;
-use crate::run::{NestedLease, Run};
+use crate::run::Run;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::View;

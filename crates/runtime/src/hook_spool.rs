@@ -11,8 +11,9 @@
 //! **Invariant:** the harness can write here too, so nothing here is believed. `collect` reads plain files of a limited
 //! size, decides run and client itself, and records what it cannot read as a failure.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+mod linked;
+mod stop_demand;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -21,25 +22,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use escrow_contract::judge_delivery;
-use escrow_contract::outcome::Kind;
-use escrow_harness::frames::parent_of;
-use escrow_model::{ArtifactContract, ExpectedArtifact, InspectedArtifact, Location, SeenFile, Source};
 use escrow_protocol::envelope::{LifecycleReceipt, Warning};
-use escrow_protocol::receipt::{Ledger, LedgerError, ReceiptQuery};
+use escrow_protocol::receipt::{Ledger, LedgerError};
 use escrow_protocol::version::CURRENT;
 use escrow_protocol::vocabulary::{
     FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass,
 };
 use escrow_store::ReceiptLedger;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, open, openat, renameat, unlinkat};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::beneath;
 use crate::entropy::{now_ms, random_u64};
-use crate::inspection::{Depth, inspect};
 use crate::private_files::{create_directory, create_file};
+
+use linked::Linked;
+
+pub use linked::record;
+pub use stop_demand::{DemandedFile, FileIdentity, StopDemand};
 
 /// Names the spool for the hooks of a harness that Escrow started.
 pub const VARIABLE: &str = "ESCROW_HOOK_SPOOL";
@@ -58,42 +57,6 @@ const UNREADABLE_MAX: usize = 100;
 const DEMAND_BYTES_MAX: u64 = 4 << 20;
 
 pub struct HookSpool(PathBuf);
-
-/// What must be there before the agent may stop (`hold_stop: true`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StopDemand {
-    pub artifacts: PathBuf,
-    pub files: Vec<DemandedFile>,
-    /// The schemas of own outcome kinds that the files name.
-    #[serde(default)]
-    pub kinds: Map<String, Value>,
-    /// Files that were there when the run started.
-    #[serde(default)]
-    pub before: Vec<FileIdentity>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DemandedFile {
-    pub location: Location,
-    pub min_size: u64,
-    pub description: String,
-    #[serde(default)]
-    pub mime_type: Option<String>,
-    #[serde(default)]
-    pub schema: Option<Value>,
-    #[serde(default)]
-    pub kind: Option<String>,
-    #[serde(default)]
-    pub fresh: bool,
-}
-
-/// Enough to tell whether a file is still the one that it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileIdentity {
-    pub path: String,
-    pub inode: u64,
-    pub changed_ns: i64,
-}
 
 /// What `collect` did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -231,56 +194,6 @@ impl HookSpool {
     }
 }
 
-/// Records a receipt of a hook, linked to the receipts of its session.
-pub fn record(receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
-    Linked::default().record(receipt, ledger)
-}
-
-/// The receipts of each run and adapter, read once for all that are recorded.
-#[derive(Default)]
-struct Linked(BTreeMap<(String, String), Vec<LifecycleReceipt>>);
-
-impl Linked {
-    fn record(&mut self, mut receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
-        let earlier = match receipt.harness_run_id.clone() {
-            Some(run) => Some(self.earlier(run, receipt.adapter_id.clone(), ledger)?),
-            None => None,
-        };
-        receipt.parent_receipt_id =
-            earlier.as_ref().and_then(|earlier| parent_of(&receipt, earlier)).map(str::to_owned);
-        match ledger.record_attempt(receipt) {
-            Ok(recorded) => {
-                earlier.into_iter().for_each(|earlier| earlier.push(recorded.clone()));
-                Ok(())
-            }
-            // A file that was recorded before the supervisor stopped.
-            Err(LedgerError::DuplicateReceiptId(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn earlier(
-        &mut self,
-        run: String,
-        adapter: String,
-        ledger: &mut dyn Ledger,
-    ) -> Result<&mut Vec<LifecycleReceipt>, LedgerError> {
-        match self.0.entry((run, adapter)) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(vacant) => {
-                let (run, adapter) = vacant.key().clone();
-                let query = ReceiptQuery {
-                    harness_run_id: Some(run),
-                    adapter_id: Some(adapter),
-                    ..ReceiptQuery::default()
-                };
-                let earlier = ledger.query(&query)?;
-                Ok(vacant.insert(earlier))
-            }
-        }
-    }
-}
-
 /// A receipt as a hook writes it: what only a ledger may decide is taken out.
 fn read(text: &str) -> Result<LifecycleReceipt, String> {
     let receipt = LifecycleReceipt::read(text).map_err(|error| error.to_string())?;
@@ -364,76 +277,6 @@ pub fn collect_left(run: &str, spool: &Path, state: &Path) -> Result<usize, Stri
     Ok(recorded)
 }
 
-impl StopDemand {
-    /// Judges the files as the end of the attempt will.
-    fn missing(&self) -> Option<String> {
-        let expected = self.files.iter().enumerate();
-        let contract =
-            ArtifactContract { expected: expected.map(|(index, file)| file.expected(index)).collect() };
-        let directory = self.artifacts.canonicalize().unwrap_or_else(|_| self.artifacts.clone());
-        let seen = inspect(&directory, &contract.expected, Depth::Full);
-        let kinds = |name: &str| Kind::find(name, |own| self.kinds.get(own));
-        let before = [InspectedArtifact {
-            id: String::new(),
-            files: self.before.iter().map(FileIdentity::as_seen).collect(),
-            refused: None,
-        }];
-        let delivery = judge_delivery(&contract, &kinds, &before, &seen, now_ms()).delivery;
-        let missing: Vec<String> = delivery
-            .missing_required
-            .iter()
-            .map(|missing| {
-                let path = self.artifacts.join(&missing.path);
-                let joined = |before: &str, text: &str, after: &str| match text.is_empty() {
-                    true => String::new(),
-                    false => format!("{before}{text}{after}"),
-                };
-                let detail = joined(" (", &missing.detail, ")");
-                let about = joined(": ", &missing.description, "");
-                format!("- `{}` is {}{detail}{about}", path.display(), missing.problem.in_words())
-            })
-            .collect();
-        if missing.is_empty() {
-            return None;
-        }
-        Some(format!(
-            "The contract of this task is not met:\n{}\nDeliver these files before you stop.",
-            missing.join("\n")
-        ))
-    }
-}
-
-impl DemandedFile {
-    fn expected(&self, index: usize) -> ExpectedArtifact {
-        ExpectedArtifact {
-            min_size: self.min_size,
-            description: self.description.clone(),
-            mime_type: self.mime_type.clone(),
-            schema: self.schema.clone(),
-            kind: self.kind.clone(),
-            fresh: self.fresh,
-            ..ExpectedArtifact::new(index.to_string(), self.location.clone(), Source::Playbook)
-        }
-    }
-}
-
-impl FileIdentity {
-    fn as_seen(&self) -> SeenFile {
-        SeenFile {
-            path: self.path.clone(),
-            inode: self.inode,
-            changed_ns: self.changed_ns,
-            size: 0,
-            sha256: String::new(),
-            mime_type: None,
-            content: None,
-            repeated_key: None,
-            holds_secret: false,
-            text: None,
-        }
-    }
-}
-
 /// The names of what lies in a directory.
 fn names_in(folder: &OwnedFd) -> impl Iterator<Item = String> {
     let entries = Dir::read_from(folder).into_iter().flatten().flatten();
@@ -467,6 +310,9 @@ fn text_of(file: OwnedFd, bytes_max: u64) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use escrow_model::Location;
+    use escrow_protocol::receipt::ReceiptQuery;
+
     use super::*;
     use escrow_model::ArtifactPath;
     use escrow_protocol::receipt::MemoryLedger;
