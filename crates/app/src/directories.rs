@@ -1,4 +1,4 @@
-//! Where runs work: a question is about what happens there.
+//! The directories in which runs work, so that a question can say where its request would run.
 
 use std::collections::BTreeMap;
 

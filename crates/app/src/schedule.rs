@@ -1,4 +1,5 @@
-//! The scheduling loop: everything due, everything abandoned, everything expired; then return, or again.
+//! The scheduling loop: polls triggers, begins what is due and resumes abandoned and expired runs, once or until it is
+//! stopped.
 //!
 //! ```text
 //!   TRIGGERS ──poll──▶ fires (recorded) ──decide──▶ accepted ──▶ Driver: begin, drive

@@ -1,4 +1,4 @@
-//! Runs that leave and enter: a run as one document, checked before any of it is believed.
+//! Exports and imports runs: a run is one JSON document, which is verified before any of it is stored.
 
 mod snapshot;
 

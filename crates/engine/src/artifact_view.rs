@@ -1,7 +1,7 @@
-//! `artifacts.<id>` in expressions and templates: what the last look at a file found.
+//! `artifacts.<id>` in expressions and templates: what the last inspection of a file found.
 //!
-//! **Invariant:** a value comes from a journaled look, never from the file itself, so that a replay reads the same. Content
-//! that a look could not bring along is unreadable rather than undefined: a contract over it fails closed.
+//! **Invariant:** a value comes from a journaled inspection, never from the file itself, so that a replay reads the same. Content
+//! that an inspection could not bring along is unreadable rather than undefined: a contract over it fails closed.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Something for each scope of a check. Most checks have only the root, and are spared a tree for it.
+//! A map from the scopes of a check to values. Most checks have only the root scope, which is stored without a tree.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! Keeps the stars that stand for a secret from everything that reaches the world.
+//! Keeps redacted text from being used as a value: the `***` that stands for a secret must not reach the world.
 //!
 //! The engine knows no secrets, but the journal says whether one was replaced. From then on a value with `***` may be such
 //! a replacement, and an `external` check that would hand it on fails before its provider.

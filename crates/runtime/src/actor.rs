@@ -1,4 +1,4 @@
-//! The person who acts, as the operating system knows them. No variable of the environment has a say.
+//! The person who acts, as the operating system knows them. Environment variables are not asked.
 
 use nix::unistd::{User, getuid};
 

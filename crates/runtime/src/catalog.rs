@@ -1,4 +1,4 @@
-//! Every provider there is, wherever it lives: what playbooks are checked against.
+//! The catalog of all providers, pure and effectful, that playbooks are checked against.
 
 use escrow_model::ProviderSpec;
 

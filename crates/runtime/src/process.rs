@@ -70,7 +70,7 @@ pub struct Process<'a> {
     /// Program, arguments, directory and environment. Its standard streams and its group are set by `run`.
     pub command: Command,
     /// The command inherits our environment, with its changes, and is called by the name of its program. Then it may be
-    /// started the short way; a `Command` does not tell.
+    /// started by the fast path; a `Command` does not tell.
     pub is_plain: bool,
     /// `None`: `/dev/null`.
     pub stdin: Option<&'a [u8]>,

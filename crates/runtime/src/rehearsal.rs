@@ -1,4 +1,4 @@
-//! Plays a playbook without hands: a script answers for the world, and time is wound forward.
+//! Plays a playbook for `escrow test`: scripted answers instead of effects, in virtual time.
 //!
 //!   TestCase ──script──▶ Script ──stage──▶ Played { run, journal, problems } ──compare──▶ differences
 //!

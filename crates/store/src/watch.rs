@@ -1,4 +1,4 @@
-//! Notices that some process has committed, for a microsecond or two per look.
+//! Notices that some process has committed, at the cost of a microsecond or two per question.
 
 /// Remembers the last version that its owner has seen.
 #[derive(Debug, Default)]

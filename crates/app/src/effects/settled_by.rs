@@ -1,4 +1,4 @@
-//! Who settled an effect, for people whose own word about it comes too late.
+//! Who settled an effect, for people whose own decision about it comes too late.
 
 use escrow_model::{Assumption, EffectState, Event, Message, RunId, WaitKind, rfc3339};
 use escrow_store::{EffectRow, Queries};

@@ -1,4 +1,5 @@
-//! The app meets other runs: it tells its caller what it waits for, and ends runs that no process drives.
+//! Conflicts with other runs, as the app settles them: it tells its caller what it waits for, and ends runs that no
+//! process drives.
 
 use std::pin::Pin;
 

@@ -1,4 +1,4 @@
-//! What would have to be otherwise for a decision to be another one.
+//! Counterfactuals: which value would have had to differ for a decision to be another one.
 
 use escrow_expr::{Explanation, Part};
 use escrow_model::{

@@ -1,4 +1,4 @@
-//! Sees whether anything of a request was sent.
+//! Records whether any byte of a request was sent. Without one, a failed request had no effect.
 //!
 //! It stands behind the TLS handshake, so a certificate that is refused counts as nothing sent; and behind the tunnel of a
 //! proxy, whose own request is none of ours.

@@ -1,4 +1,4 @@
-//! Keeps what Escrow was started with from the commands that it starts.
+//! Keeps file descriptors that Escrow inherited from the commands that it starts.
 
 /// The first descriptor that is not a standard stream.
 const FIRST: i32 = 3;

@@ -1,4 +1,4 @@
-//! Which processes are whose: the register of our own children, and the tokens that mark their descendants.
+//! The register of our own children, and the tokens that mark their descendants.
 //!
 //! Escrow adopts orphans (it is a subreaper), so its children are of three kinds: those it started and waits
 //! for (registered here), those that were there before it began (spared), and the orphans of attempts.

@@ -45,7 +45,7 @@ pub(super) fn spawn(
     })
 }
 
-/// The short way where there is one.
+/// The fast path where there is one.
 pub(super) fn spawn_plain(
     mut command: Command,
     stdout: PipeWriter,

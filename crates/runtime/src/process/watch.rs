@@ -1,4 +1,4 @@
-//! Waits for descriptors of our own.
+//! Registers our own descriptors with tokio, which tells when they can be read.
 
 use std::os::fd::OwnedFd;
 
