@@ -90,12 +90,6 @@ impl App {
         self.caller.actor.clone()
     }
 
-    /// The bare name of the actor, where a request may name another person.
-    pub(crate) fn person(&self) -> Option<String> {
-        let actor = self.caller.actor.as_deref()?;
-        Some(actor.split_once(':').map_or(actor, |(_, name)| name).to_owned())
-    }
-
     /// The runs that the caller is a part of.
     pub(crate) fn runs_around(&self) -> Vec<String> {
         let mut around = (self.caller.runs_around)();

@@ -100,7 +100,7 @@ pub async fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionIte
         let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
         return Err(Error::person("dismissed", message));
     }
-    let by = request.by.clone().or_else(|| app.person());
+    let by = request.by.clone().or_else(|| app.actor());
     let dismissing = Dismissing { at: now_ms(), by, note: request.note.trim().to_owned() };
     let dismissal = records.dismiss(&item, dismissing).await?;
     Ok(AttentionItem { dismissed: Some(dismissal), ..item })

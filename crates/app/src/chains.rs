@@ -17,6 +17,6 @@ pub(crate) use define::compile;
 pub use define::{Definition, define, disable, enable, pause, resume};
 pub use escrow_store::{ChainRow, ChainRunFilter, ChainRunRow};
 pub use fire::{FireEvent, FireOutcome, FiredRun, begin_fire, drive, fire, fire_key};
-pub use list::{FileState, ListedChain, find, list, plan_of, show};
+pub use list::{FileState, ListedChain, find, list, listed, plan_of, rows, show};
 pub use plan::{ChainPlan, PlannedStep, plan};
 pub use runs::{ChainRun, StepLinks};

@@ -3,8 +3,10 @@
 mod inside;
 mod settled_by;
 
+use std::collections::BTreeSet;
+
 use escrow_engine::{EffectResolution, Run};
-use escrow_model::{EffectState, Event, Message, ProviderName, RunId, WaitKind};
+use escrow_model::{EffectState, Entry, Event, Message, ProviderName, RunId, WaitKind};
 use escrow_runtime::{Inseparable, now_ms};
 use escrow_store::{EffectFilter, Queries, RunRow};
 
@@ -37,12 +39,25 @@ pub async fn list(app: &App, query: &EffectQuery) -> Result<Vec<EffectRow>, Erro
     let queries = app.queries()?;
     let runs = match &query.run {
         None => Vec::new(),
-        Some(name) => with_nested(&*queries, queries.run(name).await?.id).await?,
+        Some(name) => {
+            let run = queries.run(name).await?.id;
+            let entries = queries.entries(&run, 0).await?;
+            with_nested(&*queries, run, entries.iter().map(|(_, entry)| entry)).await?
+        }
     };
-    let mut rows =
-        queries.effects(&EffectFilter { runs, key: query.key.clone(), limit: query.limit }).await?;
+    found(&*queries, &EffectFilter { runs, key: query.key.clone(), limit: query.limit }).await
+}
+
+/// The effects of a run whose journal was read, and of the runs that were nested in it.
+pub async fn of_run(queries: &dyn Queries, run: &RunId, entries: &[Entry]) -> Result<Vec<EffectRow>, Error> {
+    let runs = with_nested(queries, run.clone(), entries).await?;
+    found(queries, &EffectFilter { runs, key: None, limit: None }).await
+}
+
+async fn found(queries: &dyn Queries, filter: &EffectFilter) -> Result<Vec<EffectRow>, Error> {
+    let mut rows = queries.effects(filter).await?;
     for row in &mut rows {
-        row.state = state_now(&*queries, row).await?;
+        row.state = state_now(queries, row).await?;
     }
     Ok(rows)
 }
@@ -206,20 +221,35 @@ pub(crate) async fn state_now(queries: &dyn Queries, effect: &EffectRow) -> Resu
 }
 
 /// A run, and the runs that were nested in it, at any depth.
-async fn with_nested(queries: &dyn Queries, run: RunId) -> Result<Vec<RunId>, Error> {
-    let mut found = vec![run];
-    let mut next = 0;
+async fn with_nested<'e>(
+    queries: &dyn Queries,
+    run: RunId,
+    entries: impl IntoIterator<Item = &'e Entry>,
+) -> Result<Vec<RunId>, Error> {
+    let mut found = vec![run.clone()];
+    let mut known = BTreeSet::from([run]);
+    let mut add = |found: &mut Vec<RunId>, entry: &Entry| {
+        found.extend(nested_in(entry).into_iter().filter(|run| known.insert(run.clone())));
+    };
+    for entry in entries {
+        add(&mut found, entry);
+    }
+    let mut next = 1;
     while let Some(run) = found.get(next).cloned() {
         next += 1;
         for (_, entry) in queries.entries(&run, 0).await? {
-            let nested = match &entry.event {
-                Event::WaitStarted { kind: WaitKind::Nested, id, .. } => Some(id.as_str()),
-                Event::AttemptAnswered { answer, .. } => answer.nested_run(),
-                _ => None,
-            };
-            let nested = nested.map(RunId::from_stored).filter(|run| !found.contains(run));
-            found.extend(nested);
+            add(&mut found, &entry);
         }
     }
     Ok(found)
+}
+
+/// The nested run that an entry names.
+fn nested_in(entry: &Entry) -> Option<RunId> {
+    let nested = match &entry.event {
+        Event::WaitStarted { kind: WaitKind::Nested, id, .. } => Some(id.as_str()),
+        Event::AttemptAnswered { answer, .. } => answer.nested_run(),
+        _ => None,
+    };
+    nested.map(RunId::from_stored)
 }

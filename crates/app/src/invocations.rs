@@ -33,7 +33,7 @@ pub async fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error
         random_u64().map_err(|error| Error::world("chance", format!("no random numbers: {error}")))?;
     let id = InvocationId::new(at, chance);
     let NewInvocation { name, skill, prompt, by } = new;
-    let started = StartedInvocation { at, name, skill, prompt, by: by.or_else(|| app.person()) };
+    let started = StartedInvocation { at, name, skill, prompt, by: by.or_else(|| app.actor()) };
     app.records()?.start_invocation(&id, &started).await?;
     find(&*app.queries()?, id.as_str()).await
 }
@@ -60,7 +60,7 @@ pub async fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error
     let row = find(&*queries, &request.invocation).await?;
     let by = request.by.clone();
     // A word against an earlier word names its author.
-    let by = if row.ended_by_hand { by } else { by.or_else(|| app.person()) };
+    let by = if row.ended_by_hand { by } else { by.or_else(|| app.actor()) };
     let why = request.why.as_ref().map(|why| why.trim().to_owned());
     let wish = EndInvocation { at: now_ms(), status: request.status, by, why };
     let id = row.id;

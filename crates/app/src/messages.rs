@@ -4,6 +4,7 @@
 //! stays accepted, whatever the run does next.
 
 mod assume;
+mod barred;
 mod difference;
 pub(crate) mod outsider;
 mod wait;
@@ -20,6 +21,7 @@ pub use escrow_store::{GivenApproval, WaitRow};
 pub use crate::settled::{all_waits, open_waits, ready_waits, waits_of};
 pub(crate) use assume::record_assumptions;
 pub use assume::{Assumed, assume};
+pub use barred::{barred, barred_from};
 pub use difference::{Difference, differences};
 
 use crate::app::App;

@@ -47,6 +47,21 @@ pub async fn entries(queries: &dyn Queries, row: &RunRow) -> Result<Vec<Entry>, 
     Ok(queries.entries(&row.id, 0).await?.into_iter().map(|(_, entry)| entry).collect())
 }
 
+/// Entries that are read at once where memory counts.
+const PART: u32 = 256;
+
+/// The entries of a run, read in parts by the calling thread: half as fast for a long journal, and with less memory.
+pub async fn entries_in_parts(queries: &dyn Queries, row: &RunRow) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::with_capacity(usize::try_from(row.seq).unwrap_or_default());
+    let mut from = 0;
+    loop {
+        let part = queries.entries_part(&row.id, from, PART).await?;
+        let Some((last, _)) = part.last() else { return Ok(entries) };
+        from = last + 1;
+        entries.extend(part.into_iter().map(|(_, entry)| entry));
+    }
+}
+
 /// The state of a run, rebuilt from its journal.
 pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
     rebuilt(row, &entries(queries, row).await?)

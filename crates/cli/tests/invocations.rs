@@ -172,6 +172,23 @@ fn unknown_invocations_are_told_and_nothing_runs() {
 }
 
 #[test]
+fn a_request_without_a_name_is_recorded_as_that_of_the_actor() {
+    let desk = Desk::new();
+    desk.escrow(&["invocation", "start", "--name", "own"]);
+    desk.write("build.yaml", "name: build\nchecks: {main: {type: command, exec: 'true'}}\n");
+    desk.write("show.yaml", "name: train\nplays: {build: {playbook: build.yaml}}\n");
+    assert_eq!(desk.escrow(&["play", "run", "show.yaml", "--quiet"]).code, Some(0));
+    let all = desk.escrow(&["invocation", "list", "--output", "json"]).json();
+    let by: Vec<&str> = all["invocations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["started_by"].as_str().expect("an actor"))
+        .collect();
+    assert!(by.len() == 2 && by.iter().all(|by| by.starts_with("os:")), "{by:?}");
+}
+
+#[test]
 fn a_trigger_from_elsewhere_brings_an_id_of_its_own() {
     let desk = Desk::new();
     run_in(&desk, FAILS, "ci-4711");

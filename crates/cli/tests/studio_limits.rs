@@ -8,7 +8,10 @@ use std::io::{BufRead, Write};
 use std::process::Command;
 
 use desk::Desk;
-use escrow_simulator::{History, write_history};
+use escrow_protocol::envelope::LifecycleReceipt;
+use escrow_protocol::receipt::Ledger;
+use escrow_simulator::{History, write_history, write_plenty};
+use escrow_store::ReceiptLedger;
 use serde_json::Value;
 use studio_client::Studio;
 
@@ -38,14 +41,21 @@ fn history(desk: &Desk, runs: u64, waiting_each: u64) {
     assert_eq!(write_history(&state.join("escrow.db"), history).runs, runs);
 }
 
+/// Bytes on the wire that a page may have.
+const WEIGHT_MAX: usize = 100_000;
+
+fn weight(answer: &studio_client::Answer) -> usize {
+    answer.header("content-length").parse().expect("a length")
+}
+
 /// Every page and every list answers, and is of a size that a browser can show.
 #[track_caller]
 fn every_page_answers(desk: &Desk) {
     let studio = studio(desk);
     for path in PAGES {
-        let answer = studio.get(path);
+        let answer = studio.get_with(path, "Accept-Encoding: gzip\r\n");
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        assert!(answer.body.len() < 1_000_000, "{path} has {} bytes", answer.body.len());
+        assert!(weight(&answer) < WEIGHT_MAX, "{path} has {} bytes", weight(&answer));
     }
     for path in LISTS {
         assert_eq!(studio.get(path).status, 200, "{path}");
@@ -89,6 +99,104 @@ fn every_page_has_ten_thousand_things_that_are_done() {
             "{path} says that there is more"
         );
     }
+}
+
+#[test]
+fn every_page_has_many_causes_decisions_shows_chains_and_receipts() {
+    every_page_has(400);
+}
+
+#[test]
+#[ignore = "writes 30,000 runs, which takes minutes"]
+fn every_page_has_ten_thousand_causes_decisions_shows_chains_and_receipts() {
+    every_page_has(10_000);
+}
+
+#[track_caller]
+fn every_page_has(number: u64) {
+    let desk = Desk::new();
+    let state = desk.path().join(".escrow");
+    std::fs::create_dir_all(&state).expect("a state directory");
+    write_plenty(&state.join("escrow.db"), number, 1_790_000_000_000);
+    receipts(&state.join("escrow.db"), number);
+    every_page_answers(&desk);
+    let studio = studio(&desk);
+    for (path, part) in [
+        ("/", format!("{number} causes need you")),
+        ("/", format!("and {} more", number - 100)),
+        ("/approvals", "the newest 100".to_owned()),
+        ("/shows", "20 runs and older ones".to_owned()),
+        ("/chains", format!("and {} more", number - 100)),
+        ("/lifecycle", format!(">{number}<")),
+    ] {
+        assert!(studio.get(path).body.contains(&part), "{path} does not say `{part}`");
+    }
+}
+
+/// Receipts of a harness, as its hooks report them.
+fn receipts(database: &std::path::Path, number: u64) {
+    let mut ledger = ReceiptLedger::open_grouped(database).expect("a ledger");
+    for one in 0..number {
+        let receipt = serde_json::json!({
+            "schema_version": "lifeloop.v0.2",
+            "receipt_id": format!("receipt-{one}"),
+            "idempotency_key": null,
+            "client_id": "escrow",
+            "adapter_id": "claude",
+            "invocation_id": "i_1",
+            "event": "frame.ending",
+            "event_id": format!("event-{one}"),
+            "sequence": null,
+            "parent_receipt_id": null,
+            "integration_mode": "native_hook",
+            "status": "observed",
+            "at_epoch_s": 1_790_000_000u64 + one,
+            "failure_class": null,
+            "retry_class": null
+        });
+        let receipt = LifecycleReceipt::read(&receipt.to_string()).expect("a receipt");
+        ledger.record(receipt).expect("it is recorded");
+    }
+}
+
+#[test]
+fn the_page_of_two_thousand_checks_is_light_and_many_of_it_take_the_memory_of_one() {
+    let desk = Desk::new();
+    let state = desk.path().join(".escrow");
+    std::fs::create_dir_all(&state).expect("a state directory");
+    let history = History { runs: 1, checks: 4, waiting_each: 0, large: 2_000, until: 1_790_000_000_000 };
+    let large = write_history(&state.join("escrow.db"), history).large.expect("a run of many checks");
+    let studio = studio(&desk);
+    let page = format!("/runs/{large}");
+    studio.get("/runs");
+    let before = studio.own_memory_kb();
+    std::thread::scope(|scope| {
+        let viewers: Vec<_> =
+            (0..12).map(|_| scope.spawn(|| studio.get_with(&page, "Accept-Encoding: gzip\r\n"))).collect();
+        for viewer in viewers {
+            let answer = viewer.join().expect("it is answered");
+            assert_eq!(answer.status, 200);
+            assert!(weight(&answer) < WEIGHT_MAX, "{} bytes", weight(&answer));
+        }
+    });
+    // One takes 14 MB. Each on a thread of its own took 170 MB together, and the allocator kept them.
+    let grown = studio.own_memory_kb().saturating_sub(before);
+    assert!(grown < 45_000, "{grown} KB more after twelve pages");
+    // The list is in parts; what failed is on the first, and each link leads to the part of its check.
+    let first = studio.get(&page).body;
+    for part in ["1 to 200 of 2000, what failed first", "id=\"check-w77\"", "drawn as", "100 of 2000 checks"]
+    {
+        assert!(first.contains(part), "`{part}` is not there");
+    }
+    let table = first.split("id=\"graph-table\"").nth(1).expect("a table");
+    let link = table
+        .split("href=\"")
+        .find(|link| link.contains("#check-w1999\""))
+        .expect("a link to the last check");
+    let link = link.split('"').next().expect("its end");
+    let part = studio.get(link.split('#').next().expect("a path")).body;
+    assert!(part.contains("id=\"check-w1999\""), "{link} does not have it");
+    assert!(!first.contains("id=\"check-w1999\""));
 }
 
 #[test]

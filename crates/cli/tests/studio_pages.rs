@@ -495,6 +495,27 @@ fn nested_runs_stand_below_the_run_that_they_are_nested_in() {
 }
 
 #[test]
+fn the_run_of_a_chain_and_those_of_its_steps_are_one_group() {
+    let desk = Desk::new();
+    desk.write("report.yaml", "name: report\nchecks: {a: {type: command, exec: echo a}}\n");
+    desk.write("chain.yaml", "name: nightly\nsteps: [{skill: report}, {skill: report}]\n");
+    assert_eq!(desk.escrow(&["chain", "define", "chain.yaml"]).code, Some(0));
+    for _ in 0..2 {
+        assert_eq!(desk.escrow(&["chain", "fire", "nightly", "--quiet"]).code, Some(0));
+    }
+    let studio = studio(&desk);
+    let page = studio.get("/runs").body;
+    assert_eq!(page.matches("class=\"inv\"").count(), 2, "a group for each run of the chain");
+    assert_eq!(page.matches("1 run, 2 nested").count(), 2);
+    assert!(!page.contains("in <a class=\"id\""), "each step stands below the run of its chain");
+    // Found alone, a step says where it belongs; asked for by its invocation, it is what was asked for.
+    has(&studio.get("/runs?playbook=report").body, &["in <a class=\"id\""]);
+    let step = studio.json("/api/chain-runs")["chain_runs"][0]["steps"][0]["invocation_id"].clone();
+    let step = step.as_str().expect("an invocation");
+    has(&studio.get(&format!("/runs?invocation={step}")).body, &["1 run, 1 invocation", step]);
+}
+
+#[test]
 fn a_gate_whose_verdict_has_no_summary_shows_why_it_is_closed() {
     let desk = Desk::new();
     desk.write("show.yaml", "name: train\nplays:\n  build: {playbook: build.yaml, gate: accept.yaml}\n");

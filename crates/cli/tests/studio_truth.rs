@@ -167,7 +167,46 @@ fn what_a_role_or_a_rule_forbids_is_not_offered() {
         run(&desk, &asks.replace("requires_approval: true", "requires_approval: {by: [nobody-here]}"), 4);
     let page = studio.get(&format!("/runs/{named}")).body;
     has_none(&page, &["btn approve"]);
-    has(&page, &["btn deny", "You are not among those who may approve"]);
+    has(&page, &["btn deny", "You cannot approve this", "may not approve it; nobody-here may"]);
+}
+
+#[test]
+fn an_approver_whom_the_terms_exclude_sees_why_instead_of_a_button() {
+    let desk = Desk::new();
+    let asks = |terms: &str| {
+        format!(
+            "name: waits\nchecks: {{ship: {{type: command, criticality: external, requires_approval: {terms}, exec: ./ship}}}}\n"
+        )
+    };
+    let independent = run(&desk, &asks("{independent: true}"), 4);
+    let two = run(&desk, &asks("{count: 2}"), 4);
+    let made =
+        desk.escrow(&["studio", "token", "add", "ben", "--role", "approve", "--output", "json"]).json();
+    let ben = format!("Authorization: Bearer {}\r\n", made["token"]["text"].as_str().expect("a token"));
+    let studio = studio(&desk);
+    for path in [format!("/runs/{independent}"), "/approvals".to_owned()] {
+        let page = studio.get(&path).body;
+        has(
+            &page,
+            &["You cannot approve this", "started or resumed the run, and the approval must be independent"],
+        );
+    }
+    has_none(&studio.get(&format!("/runs/{independent}")).body, &["btn approve"]);
+    has(&studio.get_with(&format!("/runs/{independent}"), &ben).body, &["btn approve", "starts at once"]);
+    // One of two has approved: the same person is told so, and another one may.
+    has(&studio.get(&format!("/runs/{two}")).body, &["1 more person has to approve before"]);
+    let id =
+        studio.json(&format!("/api/runs/{two}"))["run"]["waiting_for"][0]["id"].as_str().map(str::to_owned);
+    let id = id.unwrap_or_else(|| {
+        let all = desk.escrow(&["approvals", "--output", "json"]).json();
+        let open = all["approvals"].as_array().expect("a list").iter().find(|one| one["run_id"] == *two);
+        open.expect("it waits")["id"].as_str().expect("an id").to_owned()
+    });
+    assert_eq!(desk.escrow(&["approve", &id]).code, Some(0));
+    let page = studio.get(&format!("/runs/{two}")).body;
+    has_none(&page, &["btn approve"]);
+    has(&page, &["has already approved it"]);
+    has(&studio.get_with(&format!("/runs/{two}"), &ben).body, &["btn approve", "starts at once"]);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use escrow_engine::Run;
 use escrow_engine::play::VirtualDrive;
-use escrow_model::{Entry, Facts, InvocationId, Millis, Plan, RunId, RunOptions};
+use escrow_engine::{Input, Run};
+use escrow_model::{Entry, Facts, InvocationId, Message, Millis, Plan, RunId, RunOptions};
 use escrow_store::{BlockingStore, Created, Durability, Holder, Mode, NewRun};
 use escrow_testkit::{Script, plan};
 
@@ -86,7 +86,7 @@ pub fn write_history(database: &Path, history: History) -> Written {
     written
 }
 
-fn keep(store: &BlockingStore, life: &Holder, run: &RunId, journal: &[Entry]) {
+pub(crate) fn keep(store: &BlockingStore, life: &Holder, run: &RunId, journal: &[Entry]) {
     let new = NewRun { run, holder: life, entries: journal, durability: Durability::Grouped, parent: None };
     match store.create_run(new).expect("the store takes a run") {
         Created::Done { lease, .. } => store.release(&lease).expect("a lease is given back"),
@@ -134,7 +134,7 @@ fn played(playbooks: &[Kinds], history: History, number: u64) -> (RunId, Vec<Ent
     };
     let plan = if is_waiting { &kinds.waits } else { &kinds.works };
     let invocation = InvocationId::new(history.until, number / 5).to_string();
-    play(plan, at, number, Some(invocation), &[answers])
+    play(plan, at, number, Some(invocation), &[answers], None)
 }
 
 fn large(history: History) -> (RunId, Vec<Entry>) {
@@ -143,15 +143,17 @@ fn large(history: History) -> (RunId, Vec<Entry>) {
         let needs = if number % 50 == 0 { format!("w{}", number - 1) } else { "start".to_owned() };
         text.push_str(&format!("  w{number}: {{type: command, exec: work {number}, depends_on: {needs}}}\n"));
     }
-    play(&plan(&text), history.until, u64::MAX / 2, None, &["w77: exit 1"])
+    play(&plan(&text), history.until, u64::MAX / 2, None, &["w77: exit 1"], None)
 }
 
-fn play(
+/// Plays one run. If it waits for an approval and there is an approver, to its end.
+pub(crate) fn play(
     plan: &Arc<Plan>,
     at: Millis,
     number: u64,
     invocation: Option<String>,
     script: &[&str],
+    approver: Option<&str>,
 ) -> (RunId, Vec<Entry>) {
     let id = RunId::new(at, number);
     let options = RunOptions {
@@ -164,5 +166,10 @@ fn play(
     let begun = Run::start(Arc::clone(plan), Arc::new(options), Arc::new(Facts::default()), at);
     let mut drive = VirtualDrive::begin(begun, at, &mut script);
     while drive.advance(at + APART_MS, &mut script) {}
+    if let (Some(by), Some(wait)) = (approver, drive.run.waits().first()) {
+        let message = Message::Approve { id: wait.id.clone(), by: Some(by.into()), claim: None, note: None };
+        drive.handle(Input::Message(message), &mut script);
+        while drive.advance(at + 2 * APART_MS, &mut script) {}
+    }
     (id, drive.journal)
 }

@@ -54,6 +54,15 @@ pub trait Queries: Send + Sync {
         from_seq: u64,
     ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>>;
 
+    /// At most `limit` of the entries from `from_seq` on, read by the calling thread. A long journal in parts takes less memory
+    /// than the whole of it, which several threads decode at once.
+    fn entries_part<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>>;
+
     /// What the run was started with; `None` when there is no such run.
     fn first_entry<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Entry>, StoreError>>;
 
@@ -90,6 +99,9 @@ pub trait Queries: Send + Sync {
 
     /// Every wait of all runs, newest first.
     fn all_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>>;
+
+    /// The newest `limit` waits that are over, but for those for nested runs.
+    fn decided_waits(&self, limit: usize) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>>;
 
     /// Every wait of a run, oldest first.
     fn waits<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;

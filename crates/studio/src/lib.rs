@@ -25,6 +25,7 @@ mod host;
 mod hosted;
 mod known_query;
 mod layout;
+mod long_runs;
 mod pages;
 mod rate;
 mod routes;

@@ -62,6 +62,17 @@ fn choice(view: &View, name: &str, label: &str, options: &[String]) -> Markup {
     }
 }
 
+/// A link to the same page with five times as many rows, as far as a page may have.
+fn more(view: &View, limit: usize) -> Markup {
+    let next = (limit * 5).min(View::LIMIT_MAX);
+    html! {
+        p.small {
+            @if next > limit { a href=(view.with(&[("limit", Some(next.to_string().as_str()))])) { "Show up to " (next) } }
+            @else { span.dim { "There are more; narrow it down with the filters." } }
+        }
+    }
+}
+
 /// Spans of time that filters offer.
 fn spans() -> Vec<String> {
     ["1h", "24h", "7d", "30d"].map(str::to_owned).to_vec()

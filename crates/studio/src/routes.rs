@@ -104,7 +104,7 @@ pub const ROUTES: &[Route] = &[
         ["status", "playbook", "invocation", "since", "limit", "q", "by", "reason"],
         pages::runs::page
     ),
-    page!("/runs/{id}", "One run", ["check", "export"], pages::run::page),
+    page!("/runs/{id}", "One run", ["check", "checks", "export"], pages::run::page),
     page!(
         "/runs/{id}/logs/{check}",
         "What a check printed",
@@ -118,10 +118,10 @@ pub const ROUTES: &[Route] = &[
         ["kind", "passed", "since", "run", "invocation", "limit"],
         pages::outcomes::page
     ),
-    page!("/chains", "Chains", [], pages::chains::list),
+    page!("/chains", "Chains", ["limit"], pages::chains::list),
     page!("/chains/{name}", "One chain", [], pages::chains::show),
     page!("/shows", "Runs of shows", ["limit"], pages::shows::page),
-    page!("/approvals", "What waits for a person", ["all"], pages::approvals::page),
+    page!("/approvals", "What waits for a person", ["all", "limit"], pages::approvals::page),
     page!("/effects", "Effects of external checks", ["run", "key", "limit"], pages::effects::page),
     page!(
         "/invocations",

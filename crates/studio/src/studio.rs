@@ -7,6 +7,7 @@ use escrow_app::{App, Driver, Error, tokens};
 
 use crate::counts::Counts;
 use crate::feed::Feed;
+use crate::long_runs::LongRuns;
 use crate::pages::runs::Strips;
 use crate::rate::RateLimit;
 use crate::settings::Settings;
@@ -25,6 +26,7 @@ pub struct Studio {
     pub(crate) sign_ins: RateLimit,
     pub(crate) strips: Strips,
     pub(crate) counts: Counts,
+    pub(crate) long_runs: LongRuns,
     /// The name of the project, for the head of each page.
     pub(crate) project: String,
     /// The port that it listens on.
@@ -48,6 +50,7 @@ impl Studio {
             sign_ins: RateLimit::sign_ins(),
             strips: Strips::default(),
             counts: Counts::default(),
+            long_runs: LongRuns::default(),
             project,
             port,
             form_secret: tokens::random_text()?,

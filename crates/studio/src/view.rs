@@ -92,9 +92,11 @@ impl View {
         Ok(Some(number))
     }
 
+    /// Rows that one answer may have.
+    pub(crate) const LIMIT_MAX: usize = 10_000;
+
     pub(crate) fn limit(&self, default: usize) -> Result<usize, Error> {
-        const LIMIT_MAX: usize = 10_000;
-        Ok(self.number("limit")?.unwrap_or(default).min(LIMIT_MAX))
+        Ok(self.number("limit")?.unwrap_or(default).min(View::LIMIT_MAX))
     }
 
     /// `since=7d`, as the time of day that it means.

@@ -57,6 +57,16 @@ pub async fn list(app: &App) -> Result<Vec<ListedChain>, Error> {
     Ok(listed)
 }
 
+/// Every defined chain, without its runs.
+pub async fn rows(app: &App) -> Result<Vec<ChainRow>, Error> {
+    Ok(app.queries()?.chains().await?)
+}
+
+/// One of them, with its last runs.
+pub async fn listed(app: &App, row: ChainRow) -> Result<ListedChain, Error> {
+    listed_chain(&*app.queries()?, &*app.fires_to_read()?, row).await
+}
+
 async fn listed_chain(queries: &dyn Queries, fires: &dyn Fires, row: ChainRow) -> Result<ListedChain, Error> {
     let filter = ChainRunFilter { chain: Some(row.name.clone()), limit: Some(RUNS_MAX) };
     let runs = queries.chain_runs(&filter).await?;

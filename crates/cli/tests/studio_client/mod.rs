@@ -154,8 +154,17 @@ impl Studio {
 
     /// The memory that it holds, in KB.
     pub(crate) fn memory_kb(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The same without mapped files: its program and the database.
+    pub(crate) fn own_memory_kb(&self) -> u64 {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        let line = status.lines().find(|line| line.starts_with(name)).expect("its memory");
         line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
     }
 

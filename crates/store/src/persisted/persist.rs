@@ -126,7 +126,10 @@ impl<T: Persist> Persist for Vec<T> {
     }
 
     fn restore(record: Self::Record) -> Result<Self, RestoreError> {
-        record.into_iter().map(T::restore).collect()
+        let mut restored = record.into_iter().map(T::restore).collect::<Result<Vec<T>, _>>()?;
+        // The records grew one by one, and their room was taken over: half of it can be empty.
+        restored.shrink_to_fit();
+        Ok(restored)
     }
 }
 

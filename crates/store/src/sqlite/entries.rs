@@ -39,6 +39,16 @@ impl BlockingStore {
         self.read(|connection| Bytes::read(connection, run, from_seq, None)?.decode(run))
     }
 
+    /// At most `limit` of the entries from `from_seq` on.
+    pub fn entries_part(
+        &self,
+        run: &RunId,
+        from_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<(u64, Entry)>, StoreError> {
+        self.read(|connection| Bytes::read(connection, run, from_seq, Some(limit))?.decode(run))
+    }
+
     /// The first entry of a journal, read without the rest.
     pub fn first_entry(&self, run: &RunId) -> Result<Option<Entry>, StoreError> {
         self.read(|connection| first(connection, run))

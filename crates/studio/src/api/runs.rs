@@ -1,8 +1,10 @@
 //! `/api/runs`: what `escrow runs` prints.
 
+use std::sync::Arc;
+
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use escrow_app::runs::{RunFilter, RunKinds, document, listed, parse_status, replay};
+use escrow_app::runs::{RunFilter, RunKinds, document, entries_in_parts, listed, parse_status, rebuilt};
 use escrow_app::{documents, invocations};
 use escrow_model::RunStatus;
 use serde_json::{Value, json};
@@ -40,8 +42,14 @@ pub(crate) async fn list(view: View) -> Result<Response, ApiError> {
 
 pub(crate) async fn show(view: View) -> Result<Response, ApiError> {
     let queries = view.queries()?;
-    let run = replay(&*queries, &queries.run(&view.parameter("id")).await?).await?;
-    Ok(answer::json(&document(&*queries, &run).await))
+    let row = queries.run(&view.parameter("id")).await?;
+    let studio = Arc::clone(&view.studio);
+    let held = row.clone();
+    let shown = studio.long_runs.holding(&row, move || async move {
+        let run = rebuilt(&held, &entries_in_parts(&*queries, &held).await?)?;
+        Ok(answer::json(&document(&*queries, &run).await))
+    });
+    Ok(shown.await?)
 }
 
 /// The entries from `from` on. `?format=jsonl` gives a line each.

@@ -1,12 +1,13 @@
 //! Approvals: one card for each thing that waits for a person, then what was decided.
 
 use escrow_app::attempted::attempts_of;
-use escrow_app::messages::{WaitRow, all_waits};
+use escrow_app::messages::{WaitRow, barred_from, open_waits, waits_of};
 use escrow_app::now_ms;
 use escrow_model::{Millis, WaitKind};
 use maud::{Markup, html};
 
-use super::ask;
+use super::ask::{self, Asked};
+use super::more;
 use crate::answer::PageError;
 use crate::layout::{Frame, Nav, line, status, when};
 use crate::view::View;
@@ -19,28 +20,39 @@ const DECIDED_MAX: usize = 100;
 
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let mut all = all_waits(&*view.queries()?).await?;
-    all.retain(|wait| wait.kind != WaitKind::Nested);
-    let (open, decided): (Vec<WaitRow>, Vec<WaitRow>) =
-        all.into_iter().partition(|wait| wait.resolved_at.is_none());
-    let attempts = attempts_of(view.studio.app.state(), &*view.queries()?, &open).await?;
-    let stale = ask::stale(decided.clone());
-    let shown = if view.has("all") { decided.len() } else { DECIDED_MAX };
-    let title = match open.len() {
+    let queries = view.queries()?;
+    let mut open = open_waits(&*queries).await?;
+    open.retain(|wait| wait.kind != WaitKind::Nested);
+    let limit = if view.has("all") { View::LIMIT_MAX } else { view.limit(DECIDED_MAX)? };
+    let mut decided = queries.decided_waits(limit + 1).await?;
+    let is_cut = decided.len() > limit;
+    decided.truncate(limit);
+    let number = open.len();
+    // The oldest first: they expire first.
+    open.truncate(OPEN_MAX);
+    let attempts = attempts_of(view.studio.app.state(), &*queries, &open).await?;
+    let mut asked = Vec::new();
+    for wait in &open {
+        let barred = barred_from(&*queries, wait, &view.visitor.actor).await?;
+        let stale = ask::stale(waits_of(&*queries, &wait.run).await?);
+        asked.push((wait, barred, stale));
+    }
+    let title = match number {
         0 => "Nothing waits for a person".to_owned(),
         1 => "1 thing waits for a person".to_owned(),
-        number => format!("{number} things wait for a person"),
+        _ => format!("{number} things wait for a person"),
     };
     let now = now_ms();
     let content = html! {
         div.head { div.grow { h1 data-live="title" { (title) } p { "An approval is bound to a digest of exactly what it lets happen. Silence is a denial. In a shell: " code { "escrow approvals" } } } }
         p.news role="status" data-news="" {}
-        div.asks data-live-list="asks" { @for wait in open.iter().rev().take(OPEN_MAX) { (ask::card(&view, wait, attempts.of(wait), &stale, now)) } }
-        @if open.len() > OPEN_MAX { p.small.dim { "and " (open.len() - OPEN_MAX) " more, newer ones: " code { "escrow approvals" } } }
+        div.asks data-live-list="asks" { @for (wait, barred, stale) in &asked { (ask::card(&view, &Asked { wait, attempted: attempts.of(wait), barred: barred.as_deref() }, stale, now)) } }
+        @if number > OPEN_MAX { p.small.dim { "and " (number - OPEN_MAX) " more, newer ones: " code { "escrow approvals" } } }
         @if !decided.is_empty() {
             section.sect aria-labelledby="h-past" {
-                div.sect-h { h2 id="h-past" { "Decided" } p { (decided.len()) } }
-                div.box { (table(&decided[..shown.min(decided.len())], now)) }
+                div.sect-h { h2 id="h-past" { "Decided" } p { @if is_cut { "the newest " } (decided.len()) } }
+                div.box { (table(&decided, now)) }
+                @if is_cut { (more(&view, limit)) }
             }
         }
     };

@@ -9,9 +9,10 @@ use escrow_app::request_words::{command_words, subject_lines};
 use escrow_app::{documents, words};
 use escrow_model::{ApprovalSubject, ApprovalTerms, ApprovedOutput, Millis, WaitKind, rfc3339};
 use maud::{Markup, html};
+use serde_json::Value;
 
 use super::csrf;
-use crate::layout::{icon, icon_small, line, ticked, ticked_whole, when};
+use crate::layout::{code, icon, icon_small, line, ticked, ticked_whole, when};
 use crate::view::View;
 
 /// Those of the decided waits whose approval had gone stale, newest first.
@@ -21,15 +22,18 @@ pub(super) fn stale(mut decided: Vec<WaitRow>) -> Vec<WaitRow> {
     decided
 }
 
+/// A wait, and what else its card shows.
+pub(super) struct Asked<'a> {
+    pub(super) wait: &'a WaitRow,
+    /// What an unknown effect is about.
+    pub(super) attempted: Option<&'a Attempted>,
+    /// Why an approval by this visitor would not count.
+    pub(super) barred: Option<&'a str>,
+}
+
 /// A card for one wait. Nothing that an approval is for is cut. `stale` are approvals that no longer held.
-/// `attempted` is what an unknown effect is about.
-pub(super) fn card(
-    view: &View,
-    wait: &WaitRow,
-    attempted: Option<&Attempted>,
-    stale: &[WaitRow],
-    now: Millis,
-) -> Markup {
+pub(super) fn card(view: &View, asked: &Asked<'_>, stale: &[WaitRow], now: Millis) -> Markup {
+    let Asked { wait, attempted, barred } = *asked;
     let place = format!("{}{}", wait.check, wait.scope);
     let is_unknown = wait.kind == WaitKind::UnknownEffect;
     let tone = if is_unknown { "unk" } else { "wait" };
@@ -52,7 +56,7 @@ pub(super) fn card(
             }
             div.ask-body {
                 div { (difference::section(wait, stale, now)) (exact::section(wait, attempted)) (known(wait)) (stands_on(wait)) }
-                (decision(view, wait, &place))
+                (decision(view, wait, barred, &place))
             }
         }
     }
@@ -121,7 +125,7 @@ fn stands_on(wait: &WaitRow) -> Markup {
                     li { (icon_small("file", "ok")) span { b { (line(&file.id)) } " " code { (line(&file.path)) } " " (words::bytes_words(file.size)) ", verified by " code { (line(&file.check)) } } }
                 }
                 @for output in &subject.outputs {
-                    li { (icon_small("arrow", "dim")) span { b { (line(&output.check)) } " " (output_value(output, wait.run.as_str())) " " span.mono.small.dim { "sha256 " (output.sha256) } } }
+                    li { (icon_small("arrow", "dim")) div { p { b { (line(&output.check)) } " " span.mono.small.dim { "sha256 " (output.sha256) } } (output_value(output, wait.run.as_str())) } }
                 }
             }
         }
@@ -132,19 +136,48 @@ fn stands_on(wait: &WaitRow) -> Markup {
 fn output_value(output: &ApprovedOutput, run: &str) -> Markup {
     let lines = |text: &str| text.lines().map(words::visible).collect::<Vec<_>>().join("\n");
     match (&output.value, &output.excerpt) {
-        (Some(value), _) => html! { code { (words::visible(&value.to_string())) } },
+        (Some(value), _) => whole_value(value),
         (None, Some(excerpt)) => html! {
-            (excerpt.bytes) " bytes"
-            pre { (lines(&excerpt.head)) }
+            p.small.dim { (excerpt.bytes) " bytes" }
+            pre.value { (lines(&excerpt.head)) }
             p.small.dim { (excerpt.left_out()) " bytes are left out here; " a href={ "/runs/" (run) } { "the run" } " has them" }
-            pre { (lines(&excerpt.tail)) }
+            pre.value { (lines(&excerpt.tail)) }
         },
-        (None, None) => html! { "too large to show" },
+        (None, None) => html! { p { "too large to show" } },
+    }
+}
+
+/// A value, whole. One of many lines is folded, and its first line says how many.
+fn whole_value(value: &Value) -> Markup {
+    const LINES_MAX: usize = 12;
+    let text = match value {
+        Value::Object(_) | Value::Array(_) => {
+            serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = html! { pre.value { @for part in &lines { (words::visible(part)) "\n" } } };
+    if lines.len() <= LINES_MAX {
+        return shown;
+    }
+    html! { details.fold { summary { "its output, " (words::count(lines.len(), "line")) } (shown) } }
+}
+
+/// What an approval lets happen next: the last one that is needed starts the check.
+fn follows(wait: &WaitRow, place: &str) -> Markup {
+    let needed = wait.subject.as_ref().map_or(1, |subject| subject.terms.count);
+    let given = u32::try_from(wait.approvals.len() + wait.recorded_approvals.len()).unwrap_or(u32::MAX);
+    match needed.saturating_sub(given) {
+        0 | 1 => ticked(&format!("`{place}` starts at once.")),
+        missing => {
+            html! { (missing - 1) @if missing == 2 { " more person has" } @else { " more people have" } " to approve before " (code(place)) " starts." }
+        }
     }
 }
 
 /// The form. The digest that is shown is the digest that is posted.
-fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
+fn decision(view: &View, wait: &WaitRow, barred: Option<&str>, place: &str) -> Markup {
     if wait.has_recorded_decision {
         return html! { form { p { "A decision is recorded. The run acts on it when it is resumed." } } };
     }
@@ -157,11 +190,6 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
     if wait.kind != WaitKind::Nested && !view.may(action) {
         return html! { form { p { "You may read this. A decision needs a token with the role " code { "approve" } "." } } };
     }
-    // Anyone may deny; who may approve is part of what is asked.
-    let actor_of_view = view.visitor.actor.as_str();
-    let terms = wait.subject.as_ref().map(|subject| &subject.terms);
-    let is_named = terms.is_none_or(|terms| terms.names(Some(actor_of_view)));
-    let has_approved = wait.approvals.iter().any(|given| given.by.as_deref() == Some(actor_of_view));
     let actor = html! { p.small.dim { "recorded as " span.mono { (view.visitor.actor) } } };
     let command = documents::next_of_wait(wait).unwrap_or_default();
     match wait.kind {
@@ -173,13 +201,15 @@ fn decision(view: &View, wait: &WaitRow, place: &str) -> Markup {
                 @for given in wait.approvals.iter().chain(&wait.recorded_approvals) { p.small { (icon_small("ok", "ok")) " approved by " span.mono { (line(given.by.as_deref().unwrap_or("an unknown actor"))) } } }
                 label.field { span { "Note " small { "is kept in the journal" } } textarea name="note" rows="3" placeholder="Why, for later readers" {} }
                 div.two {
-                    @if is_named && !has_approved { button.btn.approve { (icon("ok", "")) "Approve" } }
+                    @if barred.is_none() { button.btn.approve { (icon("ok", "")) "Approve" } }
                     button.btn.deny formaction={ "/api/approvals/" (wait.id) "/deny" } { (icon("block", "")) "Deny" }
                 }
                 ul.then {
-                    @if !is_named { li { (icon_small("block", "skip")) span { "You are not among those who may approve: " span.mono { (line(&terms.map(|terms| terms.by.join(", ")).unwrap_or_default())) } "." } } }
-                    @else if has_approved { li { (icon_small("ok", "ok")) span { "You have approved it; another one has to." } } }
-                    @else { li { (icon_small("arrow", "ok")) span { b { "Approve" } ": " (ticked(&format!("`{place}` starts at once."))) } } }
+                    @match barred {
+                        // Anyone may deny; who may approve is part of what is asked.
+                        Some(why) => li { (icon_small("block", "skip")) span { b { "You cannot approve this" } ": " (line(why)) ". Another person has to." } },
+                        None => li { (icon_small("arrow", "ok")) span { b { "Approve" } ": " (follows(wait, place)) } },
+                    }
                     li { (icon_small("arrow", "bad")) span { b { "Deny" } ": the run ends as " code { "run.aborted.denied" } "." } }
                     @if let Some(at) = wait.expires_at { li { (icon_small("clock", "dim")) span { b { "Nothing" } " until " (rfc3339(at).replace('T', " ").get(..16).unwrap_or_default()) " UTC: that is a denial." } } }
                 }

@@ -76,8 +76,20 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     if newest.is_empty() && all.is_empty() {
         return Ok(frame.page(&view, Nav::Attention, "Nothing has run yet", &empty::hello()));
     }
+    let groups: Vec<(Group, usize, Vec<&AttentionItem>)> = Group::ALL
+        .into_iter()
+        .map(|group| {
+            let mut of_group: Vec<&AttentionItem> =
+                all.iter().filter(|item| Group::of(item.kind) == group).collect();
+            let number = of_group.len();
+            of_group.truncate(CAUSES_MAX);
+            (group, number, of_group)
+        })
+        .filter(|(_, number, _)| *number > 0)
+        .collect();
+    let shown = || groups.iter().flat_map(|(_, _, items)| items.iter().copied());
     let mut recent: BTreeMap<String, Vec<RunRow>> = BTreeMap::new();
-    for item in &all {
+    for item in shown() {
         if !recent.contains_key(&item.playbook) {
             let playbook = Some(item.playbook.clone());
             let filter = RunFilter { playbook, limit: Some(PLOTTED), ..RunFilter::default() };
@@ -89,7 +101,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         1 => "1 cause needs you".to_owned(),
         number => format!("{number} causes need you"),
     };
-    let waits = all.iter().filter_map(unknown_effect);
+    let waits = shown().filter_map(unknown_effect);
     let attempts = attempts_named(view.studio.app.state(), &*queries, waits).await?;
     let now = now_ms();
     let content = html! {
@@ -104,20 +116,17 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
             }
         }
         div data-live-list="causes" {
-        @for group in Group::ALL {
-            @let of_group: Vec<&AttentionItem> = all.iter().filter(|item| Group::of(item.kind) == group).collect();
-            @if !of_group.is_empty() {
-                @let (id, name, about) = group.words();
-                section.group aria-labelledby=(id) {
-                    h2 id=(id) { (name) " " span.count { (of_group.len()) } " " small { (about) } }
-                    ul.box.causes {
-                        @for item in of_group.iter().take(CAUSES_MAX) {
-                            @let attempted = unknown_effect(item).and_then(|(run, wait)| attempts.get(run, wait));
-                            (cause(&view, item, attempted, recent.get(&item.playbook).map_or(&[], Vec::as_slice), now))
-                        }
+        @for (group, number, items) in &groups {
+            @let (id, name, about) = group.words();
+            section.group aria-labelledby=(id) {
+                h2 id=(id) { (name) " " span.count { (number) } " " small { (about) } }
+                ul.box.causes {
+                    @for item in items {
+                        @let attempted = unknown_effect(item).and_then(|(run, wait)| attempts.get(run, wait));
+                        (cause(&view, item, attempted, recent.get(&item.playbook).map_or(&[], Vec::as_slice), now))
                     }
-                    @if of_group.len() > CAUSES_MAX { p.small.dim { "and " (of_group.len() - CAUSES_MAX) " more: " code { "escrow attention --limit 10000" } } }
                 }
+                @if *number > items.len() { p.small.dim { "and " (number - items.len()) " more: " code { "escrow attention --limit 10000" } } }
             }
         }
         }

@@ -11,8 +11,8 @@ use escrow_model::{ChainStatus, CheckIndex, CheckStatus, Millis, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::csrf;
 use super::runs::Strip;
+use super::{csrf, more};
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, clipped, code, icon, line, status, ticked, when};
 use crate::view::{View, encoded};
@@ -20,24 +20,26 @@ use crate::view::{View, encoded};
 /// Runs of a chain in its table.
 const RUNS: usize = 10;
 
-/// Chains that are listed.
-const CHAINS_MAX: usize = 200;
+/// Chains that are listed, unless the address asks for more.
+const LIMIT: usize = 100;
 
 pub(crate) async fn list(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
-    let listed = chains::list(&view.studio.app).await?;
+    let limit = view.limit(LIMIT)?;
+    let all = chains::rows(&view.studio.app).await?;
     let queries = view.queries()?;
     let now = now_ms();
     let ticks = upcoming(&view.studio.app, now, now + hours::SPAN_MS).await?;
     let mut rows = Vec::new();
-    for one in listed.iter().take(CHAINS_MAX) {
-        rows.push(row(&*queries, one, ticks.get(&one.row.name), now).await?);
+    for one in all.iter().take(limit) {
+        let listed = chains::listed(&view.studio.app, one.clone()).await?;
+        rows.push(row(&*queries, &listed, ticks.get(&one.name), now).await?);
     }
-    let of = |status: ChainStatus| listed.iter().filter(|one| one.row.status == status).count();
+    let of = |status: ChainStatus| all.iter().filter(|one| one.status == status).count();
     let (active, paused) = (of(ChainStatus::Active), of(ChainStatus::Paused));
     let content = html! {
-        div.head { div.grow { h1 { "Chains" } p { "Playbooks that follow one another when something happens. " @if !listed.is_empty() { (active) " active, " (paused) " paused. " } "In a shell: " code { "escrow chain list" } } } }
-        @if listed.is_empty() { p.sub { "No chain is defined. " code { "escrow chain define FILE" } " defines one." } }
+        div.head { div.grow { h1 { "Chains" } p { "Playbooks that follow one another when something happens. " @if !all.is_empty() { (active) " active, " (paused) " paused. " } "In a shell: " code { "escrow chain list" } } } }
+        @if all.is_empty() { p.sub { "No chain is defined. " code { "escrow chain define FILE" } " defines one." } }
         @else {
             div.box {
                 table.stackable {
@@ -46,7 +48,7 @@ pub(crate) async fn list(view: View) -> Result<Markup, PageError> {
                     tbody { @for row in &rows { (row) } }
                 }
             }
-            @if listed.len() > CHAINS_MAX { p.small.dim { "and " (listed.len() - CHAINS_MAX) " more: " code { "escrow chain list" } } }
+            @if all.len() > limit { p.small.dim { "and " (all.len() - limit) " more" } (more(&view, limit)) }
             (hours::section(&ticks, now))
         }
     };

@@ -1,15 +1,14 @@
 //! A drawing of nodes in columns, of the edges between them, and of the routes that were taken.
 
-use std::collections::BTreeMap;
+mod fold;
+mod grid;
 
 use maud::{Markup, html};
 
+use self::grid::{Corner, GAP, Grid, HEIGHT, WIDTH};
 use crate::layout::{Mark, clipped};
 
-const WIDTH: usize = 130;
-const HEIGHT: usize = 42;
-const COLUMN: usize = 163;
-const ROW: usize = 66;
+pub(super) use self::fold::{columns, folded};
 
 pub(super) struct Node {
     pub(super) name: String,
@@ -37,76 +36,136 @@ pub(super) struct Route {
     pub(super) label: &'static str,
 }
 
-/// Where a node stands.
-#[derive(Clone, Copy)]
-struct Position {
-    x: usize,
-    y: usize,
-}
-
+/// Drawn in the size in which it can be read; what is too wide for the page scrolls.
 pub(super) fn drawing(nodes: &[Node], edges: &[Edge], routes: &[Route], label: &str) -> Markup {
-    let places = places(nodes);
-    let width = places.iter().map(|place| place.x + WIDTH + 9).max().unwrap_or(0).max(960);
-    let height = places.iter().map(|place| place.y + HEIGHT + 14).max().unwrap_or(0)
-        + if routes.is_empty() { 0 } else { 24 };
+    let columns: Vec<usize> = nodes.iter().map(|node| node.column).collect();
+    let lines: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    let ways: Vec<(usize, usize)> = routes.iter().map(|route| (route.from, route.to)).collect();
+    let grid = Grid::new(&columns, &lines, &ways);
+    let (width, height) = (grid.width(), grid.height());
     html! {
-        svg viewBox={ "0 0 " (width) " " (height) } role="group" aria-label=(label) {
-            @for one in edges { (edge(places[one.from], places[one.to], one.class)) }
-            @for one in routes { (route(places[one.from], places[one.to], one.label)) }
-            @for (one, place) in nodes.iter().zip(&places) { (node(one, *place)) }
+        svg viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="group" aria-label=(label) {
+            @for one in edges { (edge(&grid, one)) }
+            @for one in routes { (route(&grid, one)) }
+            @for (place, one) in nodes.iter().enumerate() { (node(one, grid.corner(place))) }
+            // Above nodes and lines: a label must be readable wherever it stands.
+            @for one in routes { (route_label(&grid, one)) }
         }
     }
 }
 
-fn places(nodes: &[Node]) -> Vec<Position> {
-    let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
-    let placed = nodes.iter().map(|node| {
-        let row = rows.entry(node.column).or_insert(0);
-        let place = Position { x: 6 + node.column * COLUMN, y: 14 + *row * ROW };
-        *row += 1;
-        place
-    });
-    placed.collect()
-}
-
-fn edge(from: Position, to: Position, class: &str) -> Markup {
+/// From the right of one node to the left of another. It bends in the gaps between columns.
+fn edge(grid: &Grid, edge: &Edge) -> Markup {
+    let (from, to) = (grid.corner(edge.from), grid.corner(edge.to));
     let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2);
-    let middle = (x1 + x2) / 2;
+    let end = x2.saturating_sub(6);
+    let line = (edge.from, edge.to);
+    let way = if grid.crosses(line) {
+        let (y, first, last) = (grid.crossing(line), x1 + GAP, x2 - GAP);
+        let (bend, back) = (x1 + GAP / 2, last + GAP / 2);
+        format!("M{x1} {y1}C{bend} {y1} {bend} {y} {first} {y}H{last}C{back} {y} {back} {y2} {end} {y2}")
+    } else {
+        let middle = (x1 + x2) / 2;
+        format!("M{x1} {y1}C{middle} {y1} {middle} {y2} {end} {y2}")
+    };
     html! {
-        path class={ "g-edge " (class) } d={ "M" (x1) " " (y1) "C" (middle) " " (y1) " " (middle) " " (y2) " " (x2.saturating_sub(6)) " " (y2) } {}
-        path class={ "g-head " (class) } d={ "M" (x2) " " (y2) "l-7 -3.6v7.2z" } {}
+        path class={ "g-edge " (edge.class) } d=(way) {}
+        path class={ "g-head " (edge.class) } d={ "M" (x2) " " (y2) "l-7 -3.6v7.2z" } {}
     }
 }
 
-/// From the bottom of one node to the bottom of another, below both.
-fn route(from: Position, to: Position, label: &str) -> Markup {
-    if from.x == to.x {
+/// Where the line of a route starts, turns and ends, and the arrow at its end.
+struct Course {
+    points: Vec<(usize, usize)>,
+    head: &'static str,
+}
+
+fn course(grid: &Grid, route: &Route) -> Course {
+    const DOWN: &str = "l-3.8 -7h7.6z";
+    const UP: &str = "l-3.8 7h7.6z";
+    const LEFT: &str = "l7 -3.8v7.6z";
+    let (from, to) = (grid.corner(route.from), grid.corner(route.to));
+    let (above, below) = (grid.row(route.from), grid.row(route.to));
+    if from.x == to.x && above.abs_diff(below) == 1 {
         // One above the other: a line between their edges.
-        let shift = if from.y < to.y { 24 } else { WIDTH - 24 };
-        let x = from.x + shift;
-        let (y1, y2) = if from.y < to.y {
-            (from.y + HEIGHT, to.y.saturating_sub(7))
+        return if above < below {
+            Course { points: vec![(from.x + 24, from.y + HEIGHT), (from.x + 24, to.y)], head: DOWN }
         } else {
-            (from.y, to.y + HEIGHT + 7)
-        };
-        let head = if from.y < to.y { "l-3.8 0l3.8 7l3.8 -7z" } else { "l-3.8 0l3.8 -7l3.8 7z" };
-        return html! {
-            path class="g-edge route" d={ "M" (x) " " (y1) "V" (y2) } {}
-            path class="g-head route" d={ "M" (x) " " (y2) (head) } {}
-            text class="g-label" x=(x + 6) y=((y1 + y2) / 2 + 4) { (label) }
+            let x = from.x + WIDTH - 24;
+            Course { points: vec![(x, from.y), (x, to.y + HEIGHT)], head: UP }
         };
     }
+    if from.x == to.x {
+        // Around those between them, in the gap.
+        let (edge, gap) = (from.x + WIDTH, from.x + WIDTH + GAP / 2);
+        let (y1, y2) = (from.y + HEIGHT - 9, to.y + HEIGHT - 9);
+        return Course { points: vec![(edge, y1), (gap, y1), (gap, y2), (edge, y2)], head: LEFT };
+    }
+    // Down into the lane below, along it, and up to the other; in the gap beside it from lane to lane.
+    let line = (route.from, route.to);
     let (x1, x2) = (from.x + WIDTH / 2, to.x + WIDTH / 2 + 14);
-    let (y1, y2) = (from.y + HEIGHT, to.y + HEIGHT);
-    let low = y1.max(y2) + 22;
+    let (lane, last) = (grid.lane(route.from, line), grid.lane(route.to, line));
+    let gap = if to.x < from.x { to.x + WIDTH + GAP / 2 } else { to.x.saturating_sub(GAP / 2) };
+    let mut points = vec![(x1, from.y + HEIGHT), (x1, lane)];
+    if lane != last {
+        points.extend([(gap, lane), (gap, last)]);
+    }
+    points.extend([(x2, last), (x2, to.y + HEIGHT)]);
+    Course { points, head: UP }
+}
+
+fn route(grid: &Grid, route: &Route) -> Markup {
+    let Course { points, head } = course(grid, route);
+    let Some((x, y)) = points.last().copied() else { return html! {} };
     html! {
-        path class="g-edge route" d={ "M" (x1) " " (y1) "C" (x1) " " (low) " " (x2) " " (low) " " (x2) " " (y2 + 7) } {}
-        path class="g-head route" d={ "M" (x2) " " (y2) "l-3.8 7h7.6z" } {}
-        text class="g-label" x=((x1 + x2) / 2) y=(low.saturating_sub(6)) text-anchor="middle" { (label) }
+        path class="g-edge route" d=(rounded(&points)) {}
+        path class="g-head route" d={ "M" (x) " " (y) (head) } {}
     }
 }
 
-fn node(node: &Node, place: Position) -> Markup {
+/// On the longest part of its line, with a ground of its own.
+fn route_label(grid: &Grid, route: &Route) -> Markup {
+    const CHARACTER: usize = 6;
+    let points = course(grid, route).points;
+    let length = |((x1, y1), (x2, y2)): &(_, _)| usize::abs_diff(*x1, *x2) + usize::abs_diff(*y1, *y2);
+    let parts = points.iter().copied().zip(points.iter().copied().skip(1));
+    let Some(((x1, y1), (x2, y2))) = parts.max_by_key(length) else { return html! {} };
+    let (x, y) = ((x1 + x2) / 2, (y1 + y2) / 2);
+    let width = route.label.len() * CHARACTER + 8;
+    // Beside a line that runs down, upon one that runs along.
+    let left = if x1 == x2 { x + 4 } else { x.saturating_sub(width / 2) };
+    html! {
+        rect.g-ground x=(left) y=(y.saturating_sub(8)) width=(width) height="16" rx="3" {}
+        text.g-label x=(left + width / 2) y=(y + 4) text-anchor="middle" { (route.label) }
+    }
+}
+
+/// Straight parts with round corners.
+fn rounded(points: &[(usize, usize)]) -> String {
+    const RADIUS: usize = 7;
+    let towards = |from: usize, to: usize| {
+        let part = RADIUS.min(from.abs_diff(to) / 2);
+        if to > from { from + part } else { from - part }
+    };
+    let mut way = String::new();
+    for (place, (x, y)) in points.iter().copied().enumerate() {
+        let before = place.checked_sub(1).and_then(|one| points.get(one)).copied();
+        match (before, points.get(place + 1).copied()) {
+            (None, _) => way.push_str(&format!("M{x} {y}")),
+            (Some(_), None) => way.push_str(&format!("L{x} {y}")),
+            (Some((x0, y0)), Some((x2, y2))) => way.push_str(&format!(
+                "L{} {}Q{x} {y} {} {}",
+                towards(x, x0),
+                towards(y, y0),
+                towards(x, x2),
+                towards(y, y2)
+            )),
+        }
+    }
+    way
+}
+
+fn node(node: &Node, place: Corner) -> Markup {
     let class = match node.mark.tone {
         _ if node.is_ghost => "ghost",
         "bad" => "is-bad",
@@ -133,101 +192,4 @@ fn node(node: &Node, place: Position) -> Markup {
 fn name(name: &str) -> String {
     const LENGTH_MAX: usize = 13;
     if name.chars().count() <= LENGTH_MAX { clipped(name, LENGTH_MAX) } else { clipped(name, LENGTH_MAX - 1) }
-}
-
-/// The column of each node: the longest way to it from a node that depends on nothing. `needs` has the nodes that each
-/// depends on; they form no cycle.
-pub(super) fn columns(needs: &[Vec<usize>]) -> Vec<usize> {
-    let mut columns = vec![0usize; needs.len()];
-    // This settles after as many rounds as the longest way has steps; two, where nodes stand in their order.
-    for _ in 0..needs.len() {
-        let mut has_changed = false;
-        for (place, before) in needs.iter().enumerate() {
-            let column = before.iter().map(|one| columns[*one] + 1).max().unwrap_or(0);
-            if column > columns[place] {
-                columns[place] = column;
-                has_changed = true;
-            }
-        }
-        if !has_changed {
-            break;
-        }
-    }
-    columns
-}
-
-/// Which group each node belongs to, so that there are at most `groups_max`. Nodes that stand between the same others are
-/// one group; if those are too many, the nodes of a column; then those of neighbouring columns. Nodes to be `kept` stay
-/// alone.
-pub(super) fn folded(needs: &[Vec<usize>], kept: &[bool], groups_max: usize) -> Vec<usize> {
-    let columns = columns(needs);
-    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); needs.len()];
-    for (place, before) in needs.iter().enumerate() {
-        for one in before {
-            dependents[*one].push(place);
-        }
-    }
-    let widest = columns.iter().max().map_or(1, |last| last + 1);
-    let alone = |place: usize| kept.get(place) == Some(&true);
-    let between: Vec<_> = (0..needs.len())
-        .map(|place| {
-            (alone(place).then_some(place), columns[place], needs[place].clone(), dependents[place].clone())
-        })
-        .collect();
-    let by_column: Vec<_> =
-        (0..needs.len()).map(|place| (alone(place).then_some(place), columns[place])).collect();
-    let room = groups_max.saturating_sub(kept.iter().filter(|kept| **kept).count()).max(1);
-    let by_span: Vec<_> = (0..needs.len())
-        .map(|place| (alone(place).then_some(place), columns[place] * room / widest.max(room)))
-        .collect();
-    let folded = numbered(&between);
-    if count(&folded) <= groups_max {
-        return folded;
-    }
-    let folded = numbered(&by_column);
-    if count(&folded) <= groups_max { folded } else { numbered(&by_span) }
-}
-
-fn count(groups: &[usize]) -> usize {
-    groups.iter().max().map_or(0, |last| last + 1)
-}
-
-/// The number of each key, in the order in which keys first come.
-fn numbered<K: Ord + Clone>(keys: &[K]) -> Vec<usize> {
-    let mut numbers: BTreeMap<K, usize> = BTreeMap::new();
-    keys.iter()
-        .map(|key| {
-            let next = numbers.len();
-            *numbers.entry(key.clone()).or_insert(next)
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fan_out_folds_into_one_group_and_keeps_what_failed() {
-        // 0 ─▶ 1..=300 ─▶ 301, where 7 failed.
-        let mut needs: Vec<Vec<usize>> = vec![Vec::new()];
-        needs.extend((1..=300).map(|_| vec![0]));
-        needs.push((1..=300).collect());
-        let mut kept = vec![false; needs.len()];
-        kept[7] = true;
-        let groups = folded(&needs, &kept, 150);
-        assert_eq!(count(&groups), 4);
-        assert_eq!((groups[1], groups[300]), (1, 1));
-        assert_ne!(groups[7], groups[1]);
-    }
-
-    #[test]
-    fn however_long_a_row_is_there_are_few_groups() {
-        for number in [151, 1_000, 2_000] {
-            let needs: Vec<Vec<usize>> =
-                (0..number).map(|place: usize| place.checked_sub(1).into_iter().collect()).collect();
-            let groups = folded(&needs, &vec![false; number], 150);
-            assert!(count(&groups) <= 150, "{number}: {}", count(&groups));
-        }
-    }
 }

@@ -5,6 +5,7 @@ use escrow_app::{now_ms, words};
 use escrow_model::{EffectState, Millis};
 use maud::{Markup, html};
 
+use super::more;
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, clipped, line, when};
 use crate::view::View;
@@ -32,7 +33,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         }
         @if rows.is_empty() { p.sub { "No external check has had an effect yet." } }
         @else { div.box { (table(&rows, now_ms())) } }
-        @if is_cut { @let more = (limit * 5).to_string(); p.small { a href=(view.with(&[("limit", Some(more.as_str()))])) { "Show up to " (more) } } }
+        @if is_cut { (more(&view, limit)) }
     };
     Ok(frame.page(&view, Nav::Effects, "Effects", &content))
 }

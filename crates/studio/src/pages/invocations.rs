@@ -7,7 +7,7 @@ use escrow_app::runs::{RunFilter, RunRow, parse_status};
 use escrow_model::{Millis, RunStatus};
 use maud::{Markup, html};
 
-use super::{choice, spans};
+use super::{choice, more, spans};
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, duration, line, ticked, when};
 use crate::view::View;
@@ -20,14 +20,18 @@ const OF_ONE: usize = 50;
 pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
     let queries = view.queries()?;
+    let limit = view.limit(LIMIT)?;
     let filter = InvocationFilter {
         status: view.get("status").map(parse_status).transpose()?,
         since: view.since()?,
-        limit: Some(view.limit(LIMIT)?),
+        limit: Some(limit + 1),
     };
     let now = now_ms();
     let mut cards = Vec::new();
-    for row in queries.invocations(&filter).await? {
+    let mut rows = queries.invocations(&filter).await?;
+    let is_cut = rows.len() > limit;
+    rows.truncate(limit);
+    for row in rows {
         let (invocation, limit) = (Some(row.id.clone()), Some(OF_ONE));
         let runs = queries
             .runs(&RunFilter { invocation: invocation.clone(), limit, ..RunFilter::default() })
@@ -43,6 +47,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         form.bar method="get" { (choice(&view, "status", "Status", &statuses)) (choice(&view, "since", "Since", &spans())) button.btn { "Apply" } }
         @if cards.is_empty() { p.sub { "No invocation yet. " code { "escrow invocation start --name NAME" } " begins one; " code { "escrow run --invocation ID" } " joins it." } }
         @for card in &cards { (card) }
+        @if is_cut { (more(&view, limit)) }
     };
     Ok(frame.page(&view, Nav::Invocations, "Invocations", &content))
 }

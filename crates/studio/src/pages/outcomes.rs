@@ -7,7 +7,7 @@ use escrow_app::{now_ms, words};
 use escrow_model::Millis;
 use maud::{Markup, html};
 
-use super::{choice, spans};
+use super::{choice, more, spans};
 use crate::answer::PageError;
 use crate::api::lists::outcome_filter;
 use crate::layout::{Frame, Mark, Nav, id_short, line, ticked, when};
@@ -25,8 +25,11 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let frame = Frame::of(&view).await?;
     let queries = view.queries()?;
     let recent = queries.outcomes(&OutcomeFilter { limit: Some(TREND), ..OutcomeFilter::default() }).await?;
-    let filter = outcome_filter(&view, LIMIT).await?;
-    let rows = queries.outcomes(&filter).await?;
+    let limit = view.limit(LIMIT)?;
+    let filter = OutcomeFilter { limit: Some(limit + 1), ..outcome_filter(&view, LIMIT).await? };
+    let mut rows = queries.outcomes(&filter).await?;
+    let is_cut = rows.len() > limit;
+    rows.truncate(limit);
     let mut kinds: BTreeMap<&str, Vec<&OutcomeRow>> = BTreeMap::new();
     for row in &recent {
         kinds.entry(&row.outcome.outcome.kind).or_default().push(row);
@@ -50,7 +53,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                 }
             }
             section.sect aria-labelledby="h-q" {
-                div.sect-h { h2 id="h-q" { "Query" } p { (rows.len()) " match" } }
+                div.sect-h { h2 id="h-q" { "Query" } p { @if is_cut { "the newest " (rows.len()) } @else { (rows.len()) } " that match" } }
                 form.bar method="get" {
                     (choice(&view, "kind", "Kind", &names))
                     (choice(&view, "passed", "Passed", &["true".to_owned(), "false".to_owned()]))
@@ -66,6 +69,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                 } }
                 @if rows.is_empty() { p.sub { "No outcome matches." } }
                 @else { div.box { (table(&rows, now)) } }
+                @if is_cut { (more(&view, limit)) }
             }
         }
     };

@@ -11,25 +11,35 @@ mod timeline;
 mod verdict;
 mod why;
 
+use std::sync::Arc;
+
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
 use escrow_app::artifacts::{PromisedArtifact, SinceVerified};
 use escrow_app::attempted::{Attempts, attempts_of};
-use escrow_app::effects::{self, EffectQuery, EffectRow};
+use escrow_app::effects::{self, EffectRow};
 use escrow_app::explain::{Account, account};
 use escrow_app::harnesses::{LifecycleReceipt, receipts_of_run};
-use escrow_app::messages::{WaitRow, waits_of};
+use escrow_app::messages::{WaitRow, barred, waits_of};
 use escrow_app::outcomes::{OutcomeFilter, OutcomeRow};
-use escrow_app::runs::{CheckReport, Hash, Run, RunRow, entries, is_driven, rebuilt};
+use escrow_app::runs::{CheckReport, Hash, Run, RunRow, entries_in_parts, is_driven, rebuilt};
 use escrow_app::{Error, now_ms};
 use escrow_model::{CheckStatus, Criticality, Entry, Millis, RunStatus, WaitKind};
 use maud::{Markup, html};
 
-use super::{ask, card};
+use self::checks::Listed;
+use super::ask::{self, Asked};
+use super::card;
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, duration, lasting, line, whole};
 use crate::view::View;
+
+/// Checks at the side.
+const SIDE_MAX: usize = 150;
+
+/// Effects in its table, newest first.
+const EFFECTS_MAX: usize = 100;
 
 /// Outcomes that are shown as cards.
 const CARDS_MAX: usize = 12;
@@ -59,11 +69,10 @@ struct Shown {
 }
 
 impl Shown {
-    async fn load(view: &View) -> Result<Shown, Error> {
+    async fn load(view: &View, row: RunRow) -> Result<Shown, Error> {
         let queries = view.queries()?;
-        let row = queries.run(&view.parameter("id")).await?;
         let hashes = queries.last_hashes(&row.id, journal::ENTRIES).await?;
-        let entries = entries(&*queries, &row).await?;
+        let entries = entries_in_parts(&*queries, &row).await?;
         let run = rebuilt(&row, &entries)?;
         let (waits, decided): (Vec<WaitRow>, Vec<WaitRow>) =
             waits_of(&*queries, &row.id).await?.into_iter().partition(|wait| wait.resolved_at.is_none());
@@ -77,8 +86,7 @@ impl Shown {
             if has_agents { receipts_of_run(view.studio.app.state(), row.id.as_str())? } else { Vec::new() };
         let filter = OutcomeFilter { run: Some(row.id.clone()), ..OutcomeFilter::default() };
         let outcomes = queries.outcomes(&filter).await?;
-        let query = EffectQuery { run: Some(row.id.to_string()), ..EffectQuery::default() };
-        let effects = effects::list(&view.studio.app, &query).await?;
+        let effects = effects::of_run(&*queries, &row.id, &entries).await?;
         let asked = view.get("check");
         let account = match (asked, row.status) {
             (Some(check), _) => Some(account(&row, &entries, Some(check))?),
@@ -146,9 +154,39 @@ impl Shown {
     }
 }
 
+/// Which checks to show where there is no room for all: those that need a look, then the others, in the order of the playbook.
+fn chosen(shown: &Shown, most: usize) -> Vec<bool> {
+    let number = shown.run.plan_of().checks.len();
+    if number <= most {
+        return vec![true; number];
+    }
+    let mut order: Vec<(bool, usize)> = shown
+        .run
+        .check_reports()
+        .map(|check| {
+            (
+                !matches!(shown.mark_of(&check).tone, "bad" | "warn" | "unk" | "wait" | "run"),
+                check.index.place(),
+            )
+        })
+        .collect();
+    order.sort_unstable();
+    let mut chosen = vec![false; number];
+    for (_, place) in order.into_iter().take(most) {
+        chosen[place] = true;
+    }
+    chosen
+}
+
 pub(crate) async fn page(view: View) -> Result<Response, PageError> {
     let frame = Frame::of(&view).await?;
-    let shown = Shown::load(&view).await?;
+    let row = view.queries()?.run(&view.parameter("id")).await?;
+    let (studio, held) = (Arc::clone(&view.studio), row.clone());
+    Ok(studio.long_runs.holding(&row, move || made(view, frame, held)).await?)
+}
+
+async fn made(view: View, frame: Frame, row: RunRow) -> Result<Response, Error> {
+    let shown = Shown::load(&view, row).await?;
     let title = match shown.run.title() {
         Some(title) => format!("{}: {}, {}", shown.mark.word, line(&shown.row.playbook), line(title)),
         None => format!("{}: {}", shown.mark.word, line(&shown.row.playbook)),
@@ -169,7 +207,8 @@ fn content(view: &View, shown: &Shown) -> Markup {
     let row = &shown.row;
     let is_calm = matches!(row.status, RunStatus::Completed);
     let artifacts = artifacts::section(shown);
-    let why = why::section(shown);
+    let listed = Listed::of(view, shown);
+    let why = why::section(shown, &listed);
     html! {
         nav aria-label="Breadcrumb" { ol.crumbs {
             li { a href="/runs" { "Runs" } }
@@ -180,18 +219,18 @@ fn content(view: &View, shown: &Shown) -> Markup {
         (verdict::header(view, shown))
         (facts::facts(shown))
         div.cols {
-            (side(shown))
+            (side(shown, &listed))
             div {
-                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, wait, shown.attempts.of(wait), &shown.stale, shown.now)) } }
+                @for wait in shown.waits.iter().filter(|wait| wait.kind != WaitKind::Nested) { section.sect aria-label="Decision" { (ask::card(view, &Asked { wait, attempted: shown.attempts.of(wait), barred: barred(&shown.run, wait, &view.visitor.actor).as_deref() }, &shown.stale, shown.now)) } }
                 @for wait in shown.waits.iter().filter(|wait| wait.kind == WaitKind::Nested) {
                     section.sect { p { code { (line(&wait.check)) (line(&wait.scope)) } " waits for " a.id href={ "/runs/" (wait.id) } { (wait.id) } } }
                 }
                 @if is_calm { (artifacts) (why) } @else { (why) (artifacts) }
-                (graph::section(shown))
+                (graph::section(shown, &listed))
                 (timeline::section(shown))
                 (outcomes(shown))
                 (effects_section(shown))
-                (checks::section(view, shown))
+                (checks::section(view, shown, &listed))
                 (journal::section(shown))
             }
         }
@@ -205,17 +244,19 @@ fn agents(shown: &Shown) -> impl Iterator<Item = CheckReport<'_>> {
     shown.run.check_reports().filter(is_agent).take(5)
 }
 
-/// Every check, in the order of the playbook, with where to find it.
-fn side(shown: &Shown) -> Markup {
+/// The checks, in the order of the playbook, with where to find each. Of many, those that need a look.
+fn side(shown: &Shown, listed: &Listed) -> Markup {
+    let is_shown = chosen(shown, SIDE_MAX);
+    let left_out = is_shown.iter().filter(|is_shown| !**is_shown).count();
     html! {
         aside.side aria-label="Checks of this run" {
             h2 { "Checks" }
             ul.checks {
-                @for check in shown.run.check_reports() {
+                @for check in shown.run.check_reports().filter(|check| is_shown[check.index.place()]) {
                     @let mark = shown.mark_of(&check);
                     @let is_ghost = matches!(mark.word, "skipped" | "pending");
                     li class=[is_ghost.then_some("ghost")] {
-                        a href={ "#" (anchor("check", check.name)) } data-live={ "side-" (anchor("", check.name)) } {
+                        a href=(listed.href(shown, &check)) data-live={ "side-" (anchor("", check.name)) } {
                             (mark.icon())
                             span.cut { span.mono { (line(check.name)) } span.vh { " " (mark.word) } " " @if shown.repeated(&check) > 1 { span.x { "×" (shown.repeated(&check)) } } }
                             span.n { @if is_ghost || matches!(mark.word, "waiting" | "running" | "interrupted") { (mark.word) } @else { (checks::took(&check).map(duration).unwrap_or_default()) } }
@@ -223,6 +264,7 @@ fn side(shown: &Shown) -> Markup {
                     }
                 }
             }
+            @if left_out > 0 { p.small { a href="#graph-table" { "and " (left_out) " more" } } }
             h2.toc-h { "On this page" }
             ul.toc {
                 @if shown.account.is_some() || shown.is_interrupted() { li { a href="#why" { span { "Why" } span.n {} } } }
@@ -273,7 +315,8 @@ fn effects_section(shown: &Shown) -> Markup {
         @if !shown.effects.is_empty() {
             section.sect id="effects" aria-labelledby="h-eff" {
                 div.sect-h { h2 id="h-eff" { "Effects" } p { "what this run changed, or may have changed, outside" } }
-                div.box { (super::effects::table(&shown.effects, shown.now)) }
+                div.box { (super::effects::table(shown.effects.get(..EFFECTS_MAX).unwrap_or(&shown.effects), shown.now)) }
+                @if shown.effects.len() > EFFECTS_MAX { p.small.dim { "and " (shown.effects.len() - EFFECTS_MAX) " older ones: " a href={ "/effects?run=" (shown.row.id) } { "every effect of this run" } } }
             }
         }
     }

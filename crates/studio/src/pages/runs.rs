@@ -12,7 +12,7 @@ use escrow_app::{Error, now_ms, words};
 use escrow_model::{DeliveryStatus, Millis, RunId, RunStatus};
 use maud::{Markup, html};
 
-use super::{choice, empty, spans};
+use super::{choice, empty, more, spans};
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, duration, id_short, line, status, ticked, when};
 use crate::view::View;
@@ -37,7 +37,12 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         return Ok(frame.page(&view, Nav::Runs, "Nothing has run yet", &empty::hello()));
     }
     let by_time = view.get("by") == Some("time");
-    let groups = grouped(&*queries, &rows, by_time).await?;
+    let by = match (by_time, view.get("invocation")) {
+        (true, _) => GroupBy::Time,
+        (false, Some(_)) => GroupBy::OwnInvocation,
+        (false, None) => GroupBy::Invocation,
+    };
+    let groups = grouped(&*queries, &rows, by).await?;
     let mut driven = BTreeMap::new();
     for row in rows.iter().filter(|row| row.status == RunStatus::Running) {
         driven.insert(row.id.clone(), is_driven(&*queries, row).await?);
@@ -86,10 +91,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
                     @for group in &groups { (tbody(group, &known, now)) }
                 }
             }
-            @if is_cut {
-                @let more = (limit * 5).to_string();
-                p.small { a href=(view.with(&[("limit", Some(more.as_str()))])) { "Show up to " (more) } }
-            }
+            @if is_cut { (more(&view, limit)) }
         }
         @if let Some(grid) = grid { (grid) }
     };
@@ -161,6 +163,17 @@ struct Known {
     strips: BTreeMap<RunId, Arc<Strip>>,
 }
 
+/// What makes runs a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GroupBy {
+    /// The invocation of the outermost run.
+    Invocation,
+    /// The invocation of the run itself.
+    OwnInvocation,
+    /// None but nesting.
+    Time,
+}
+
 struct Group<'r> {
     invocation: Option<InvocationRow>,
     rows: Vec<&'r RunRow>,
@@ -173,24 +186,36 @@ impl Group<'_> {
     }
 }
 
-/// Runs of one invocation stand together, where its newest run is; nested runs below the run that they are nested in.
+/// Runs of one invocation stand together, where its newest run is; nested runs below the run that they are nested in. A step of a
+/// chain has an invocation of its own, and stands below the run of the chain all the same, unless the address asks for an invocation.
 async fn grouped<'r>(
     queries: &dyn Queries,
     rows: &'r [RunRow],
-    by_time: bool,
+    by: GroupBy,
 ) -> Result<Vec<Group<'r>>, Error> {
     let mut groups: Vec<Group<'r>> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut of_roots: BTreeMap<&RunId, Option<String>> =
+        rows.iter().map(|row| (&row.id, row.invocation_id.clone())).collect();
     for row in rows {
-        let invocation = row.invocation_id.as_deref().filter(|_| !by_time);
-        let key = invocation.unwrap_or(row.root.as_str());
-        if let Some(place) = places.get(key) {
+        if !of_roots.contains_key(&row.root) {
+            // The outermost run is older than those that are listed, or filtered out.
+            let root = queries.run(row.root.as_str()).await.ok();
+            of_roots.insert(&row.root, root.and_then(|root| root.invocation_id));
+        }
+        let invocation = match by {
+            GroupBy::Invocation => of_roots[&row.root].clone().or_else(|| row.invocation_id.clone()),
+            GroupBy::OwnInvocation => row.invocation_id.clone(),
+            GroupBy::Time => None,
+        };
+        let key = invocation.clone().unwrap_or_else(|| row.root.to_string());
+        if let Some(place) = places.get(&key) {
             groups[*place].rows.push(row);
             continue;
         }
         places.insert(key, groups.len());
         let invocation = match invocation {
-            Some(id) => queries.invocation(id).await?,
+            Some(id) => queries.invocation(&id).await?,
             None => None,
         };
         groups.push(Group { invocation, rows: vec![row] });

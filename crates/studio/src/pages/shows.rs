@@ -7,6 +7,7 @@ use escrow_model::{CheckStatus, Millis};
 use maud::{Markup, html};
 
 use super::drawing::{Edge, Node, Route, columns, drawing};
+use super::more;
 use crate::answer::PageError;
 use crate::layout::{Frame, Mark, Nav, anchor, clipped, line, ticked, when};
 use crate::view::View;
@@ -27,7 +28,7 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         div.head { div.grow { h1 { "Shows" } p { (words::count(runs.len(), "run")) @if is_cut { " and older ones" } ". Plays behind gates, each a run of its own. In a shell: " code { "escrow play status" } } } }
         @if runs.is_empty() { p.sub { "No show has run yet. " code { "escrow play run FILE" } " runs one." } }
         @for run in &runs { (show(run, now)) }
-        @if is_cut { @let more = (limit * 5).to_string(); p.small { a href=(view.with(&[("limit", Some(more.as_str()))])) { "Show up to " (more) } } }
+        @if is_cut { (more(&view, limit)) }
     };
     Ok(frame.page(&view, Nav::Shows, "Shows", &content))
 }

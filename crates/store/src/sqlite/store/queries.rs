@@ -57,6 +57,15 @@ impl Queries for Store {
         Box::pin(async move { self.0.holder(run) })
     }
 
+    fn entries_part<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>> {
+        Box::pin(async move { self.0.entries_part(run, from_seq, limit) })
+    }
+
     fn entries<'a>(
         &'a self,
         run: &'a RunId,
@@ -111,6 +120,10 @@ impl Queries for Store {
 
     fn open_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>> {
         Box::pin(self.on_a_thread(BlockingStore::open_waits))
+    }
+
+    fn decided_waits(&self, limit: usize) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>> {
+        Box::pin(self.on_a_thread(move |store| store.decided_waits(limit)))
     }
 
     fn all_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>> {

@@ -364,6 +364,16 @@ impl BlockingStore {
         self.waits_where("1 ORDER BY started_at DESC, run DESC, id", "")
     }
 
+    /// What people have decided, and what needed no decision any more: the newest `limit`, but not waits for nested runs.
+    pub fn decided_waits(&self, limit: usize) -> Result<Vec<WaitRow>, StoreError> {
+        // Rows are found before they are read: what was approved is the larger part of them.
+        const NEWEST: &str = "ORDER BY resolved_at DESC, started_at DESC, run DESC, id";
+        let found = format!(
+            "SELECT run, id FROM waits WHERE resolved_at IS NOT NULL AND kind <> 'nested' {NEWEST} LIMIT {limit}"
+        );
+        self.waits_where(&format!("(run, id) IN ({found}) {NEWEST}"), "")
+    }
+
     /// Every wait of a run, oldest first.
     pub fn waits(&self, run: &RunId) -> Result<Vec<WaitRow>, StoreError> {
         self.waits_where("run = ?1 ORDER BY started_at, id", run.as_str())

@@ -1,6 +1,6 @@
 //! Every check with its issues, its items, its output and its log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_app::harnesses::LifecycleReceipt;
 use escrow_app::logs::{Printed, printed, running};
@@ -24,25 +24,88 @@ const LOG_BYTES: u64 = 64 * 1024;
 const STREAM_BYTES: u64 = 4 << 20;
 const ITEMS_MAX: usize = 200;
 
-/// Checks that are shown with everything; of the others only the first line.
-const FULL_MAX: usize = 300;
+/// Checks on one page, what needs a look first.
+const CHECKS_MAX: usize = 200;
 
 /// How long the last attempt took.
 pub(super) fn took(check: &CheckReport<'_>) -> Option<u64> {
     check.answer?.duration_ms()
 }
 
-pub(super) fn section(view: &View, shown: &Shown) -> Markup {
+/// The order in which checks are listed, and the part of it that this page has.
+pub(super) struct Listed {
+    /// For each check of the plan, its place in the list.
+    places: Vec<usize>,
+    page: usize,
+}
+
+impl Listed {
+    /// `?checks=2` asks for the second part.
+    pub(super) fn of(view: &View, shown: &Shown) -> Listed {
+        let mut order: Vec<(u8, usize)> =
+            shown.run.check_reports().map(|check| (order(check.status), check.index.place())).collect();
+        order.sort_unstable();
+        let mut places = vec![0; order.len()];
+        for (place, (_, index)) in order.into_iter().enumerate() {
+            places[index] = place;
+        }
+        let asked = view.get("checks").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1);
+        let pages = places.len().div_ceil(CHECKS_MAX).max(1);
+        // A file that is sent has all of them.
+        let page = if view.has("export") { 0 } else { asked.clamp(1, pages) };
+        Listed { places, page }
+    }
+
+    fn page_of(&self, check: &CheckReport<'_>) -> usize {
+        if self.page == 0 { 0 } else { self.places[check.index.place()] / CHECKS_MAX + 1 }
+    }
+
+    /// Where a check is shown: on this page, or on that which has its part.
+    pub(super) fn href(&self, shown: &Shown, check: &CheckReport<'_>) -> String {
+        let (page, anchor) = (self.page_of(check), anchor("check", check.name));
+        if page == self.page {
+            format!("#{anchor}")
+        } else {
+            format!("/runs/{}?checks={page}#{anchor}", shown.row.id)
+        }
+    }
+
+    /// The same, by the name of the check.
+    pub(super) fn href_of(&self, shown: &Shown, check: &str) -> String {
+        let index = shown.run.plan_of().find(check);
+        index.map(|index| self.href(shown, &shown.run.check_report(index))).unwrap_or_default()
+    }
+}
+
+pub(super) fn section(view: &View, shown: &Shown, listed: &Listed) -> Markup {
     let spool = view.studio.app.state().spool(&shown.row.id);
     let mut all = printed(&shown.entries, &spool);
     all.extend(running(&shown.entries, &spool));
-    let mut reports: Vec<CheckReport<'_>> = shown.run.check_reports().collect();
-    reports.sort_by_key(|check| order(check.status));
+    let mut logs: BTreeMap<&str, Vec<&Printed<'_>>> = BTreeMap::new();
+    for one in &all {
+        logs.entry(one.of.check).or_default().push(one);
+    }
+    let number = listed.places.len();
+    let is_here = |check: &CheckReport<'_>| listed.page_of(check) == listed.page;
+    let mut reports: Vec<CheckReport<'_>> = shown.run.check_reports().filter(is_here).collect();
+    reports.sort_by_key(|check| listed.places[check.index.place()]);
+    let first = listed.page.saturating_sub(1) * CHECKS_MAX;
     html! {
         section.sect id="checks" aria-labelledby="h-checks" {
-            div.sect-h { h2 id="h-checks" { "Checks and logs" } p { "what failed first" } span.grow {} span.meta { code { "escrow logs " (shown.row.id) } } }
+            div.sect-h { h2 id="h-checks" { "Checks and logs" } p { @if reports.len() < number { (first + 1) " to " (first + reports.len()) " of " (number) ", " } "what failed first" } span.grow {} span.meta { code { "escrow logs " (shown.row.id) } } }
             div.box {
-                @for (place, check) in reports.iter().enumerate() { (one(shown, check, &all, place < FULL_MAX)) }
+                @for check in &reports { (one(shown, check, logs.get(check.name).map_or(&[], Vec::as_slice))) }
+            }
+            @if reports.len() < number { (pager(view, number.div_ceil(CHECKS_MAX), listed.page)) }
+        }
+    }
+}
+
+fn pager(view: &View, pages: usize, page: usize) -> Markup {
+    html! {
+        nav.pager aria-label="Parts of the list of checks" {
+            @for number in 1..=pages {
+                a href={ (view.with(&[("checks", Some(number.to_string().as_str()))])) "#checks" } aria-current=[(number == page).then_some("page")] { (number) } " "
             }
         }
     }
@@ -60,7 +123,8 @@ fn order(status: CheckStatus) -> u8 {
     }
 }
 
-fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: bool) -> Markup {
+/// `logs` are what its attempts printed.
+fn one(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup {
     let mark = shown.mark_of(check);
     let is_agent = check.record().is_some_and(|record| record.contains_key("harness"));
     let is_open =
@@ -74,7 +138,7 @@ fn one(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>], is_full: boo
                 span.say.cut { span.vh { (mark.word) ": " } (said(shown, check, mark)) }
                 span.r { span { (check.criticality.as_str()) } @if check.runs > 1 { span { (words::count(usize::try_from(check.runs).unwrap_or(usize::MAX), "attempt")) } } @if let Some(ms) = took(check) { span { (duration(ms)) } } }
             }
-            @if is_full { div.in { (inside(shown, check, all)) } }
+            div.in { (inside(shown, check, logs)) }
         }
     }
 }
@@ -113,18 +177,17 @@ fn nested<'r>(check: &CheckReport<'r>) -> Option<&'r str> {
     check.answer?.nested_run()
 }
 
-fn inside(shown: &Shown, check: &CheckReport<'_>, all: &[Printed<'_>]) -> Markup {
+fn inside(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup {
     let run = &shown.row.id;
     let why = format!("/runs/{run}?check={}#why", encoded(check.name));
-    let mut of_check: Vec<&Printed<'_>> =
-        all.iter().filter(|one| one.of.check == check.name && one.of.scope.is_root()).collect();
+    let mut of_check: Vec<&Printed<'_>> = logs.iter().filter(|one| one.of.scope.is_root()).copied().collect();
     html! {
         p.small {
             a href=(why) { "Why it " (match check.status { CheckStatus::Skipped => "did not run", CheckStatus::Succeeded => "succeeded", CheckStatus::Failed => "failed", CheckStatus::Pending | CheckStatus::Running | CheckStatus::Waiting | CheckStatus::Unknown => "stands here" }) }
             @if let Some(nested) = nested(check) { span.sep { " · " } "run " a.id href={ "/runs/" (line(nested)) } { (line(nested)) } }
         }
         @for issue in check.issues.iter().take(10) { p.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
-        @if check.has_items { (items(shown, check, all)) }
+        @if check.has_items { (items(shown, check, logs)) }
         @if let Some(record) = check.record().and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
         (output::section(shown, check))
         @if let Some(last) = of_check.pop() { (tail(shown, last, &of_check)) }
@@ -144,9 +207,8 @@ fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> age
     agent::Told { transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
 }
 
-fn items(shown: &Shown, check: &CheckReport<'_>, printed: &[Printed<'_>]) -> Markup {
-    let logged: BTreeSet<String> =
-        printed.iter().filter(|one| one.of.check == check.name).map(|one| one.of.to_string()).collect();
+fn items(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup {
+    let logged: BTreeSet<String> = logs.iter().map(|one| one.of.to_string()).collect();
     let mut all: Vec<_> = shown.run.item_reports(check.index).collect();
     all.sort_by_key(|item| order(item.status));
     html! {

@@ -9,8 +9,9 @@ use escrow_app::words;
 use escrow_model::{Check, CheckIndex, CheckStatus, SkipReason};
 use maud::{Markup, html};
 
-use super::{Shown, checks};
-use crate::layout::{Mark, anchor, duration, line};
+use super::Shown;
+use super::checks::{self, Listed};
+use crate::layout::{Mark, duration, line};
 use crate::pages::drawing::{Edge, Node, Route, columns, drawing, folded};
 
 /// Above this, a drawing is unreadable, and fan-outs are folded.
@@ -28,7 +29,7 @@ const SAID_MAX: usize = 19;
 /// A route by the places of its checks, with the block that took it.
 type Taken = (usize, usize, &'static str);
 
-pub(super) fn section(shown: &Shown) -> Markup {
+pub(super) fn section(shown: &Shown, listed: &Listed) -> Markup {
     let plan = shown.run.plan_of();
     let routes = routes(shown);
     let reports: Vec<CheckReport<'_>> = shown.run.check_reports().collect();
@@ -49,14 +50,14 @@ pub(super) fn section(shown: &Shown) -> Markup {
                 p { (words::count(number, "check")) ", " (words::count(routes.len(), "route")) " taken, " (ghosts) " did not run" @if drawn < number { "; drawn as " (drawn) " groups" } }
             }
             div.box {
-                div.graph.scroll role="region" aria-label="Graph of checks" tabindex="0" { (drawn_groups(shown, &reports, &needs, &groups, &routes)) }
+                div.graph.scroll role="region" aria-label="Graph of checks" tabindex="0" { (drawn_groups(shown, listed, &reports, &needs, &groups, &routes)) }
                 p.legend {
                     span { (sample("g-edge")) "depends on" }
                     span { (sample("g-edge route")) "route taken" }
                     span { (sample("g-edge stop")) "held by a broken contract" }
                     span { (sample("g-edge ghost")) "did not run" }
                 }
-                (table(shown, &reports, &needs, &routes))
+                (table(shown, listed, &reports, &needs, &routes))
             }
         }
     }
@@ -105,6 +106,7 @@ fn needed(check: &Check) -> Vec<usize> {
 
 fn drawn_groups(
     shown: &Shown,
+    listed: &Listed,
     reports: &[CheckReport<'_>],
     needs: &[Vec<usize>],
     groups: &[usize],
@@ -134,8 +136,8 @@ fn drawn_groups(
             let column = all.iter().map(|place| columns[*place]).min().unwrap_or(0);
             let column = dense.get(&column).copied().unwrap_or(column);
             match all.as_slice() {
-                [one] => node(shown, &reports[*one], column),
-                all => fold(shown, all.iter().map(|place| &reports[*place]), column),
+                [one] => node(shown, listed, &reports[*one], column),
+                all => fold(shown, listed, all.iter().map(|place| &reports[*place]), column),
             }
         })
         .collect();
@@ -164,7 +166,7 @@ fn drawn_groups(
     drawing(&nodes, &edges, &routes, "Checks, what each depends on, and the routes that were taken")
 }
 
-fn node(shown: &Shown, check: &CheckReport<'_>, column: usize) -> Node {
+fn node(shown: &Shown, listed: &Listed, check: &CheckReport<'_>, column: usize) -> Node {
     let mark = shown.mark_of(check);
     let items = if check.has_items { shown.run.item_reports(check.index).count() } else { 0 };
     let is_done = |item: &ItemReport<'_>| item.status == CheckStatus::Succeeded;
@@ -185,19 +187,24 @@ fn node(shown: &Shown, check: &CheckReport<'_>, column: usize) -> Node {
         }
     };
     let name = if items > 0 { format!("{} ×{items}", check.name) } else { check.name.to_owned() };
-    let href = format!("#{}", anchor("check", check.name));
+    let href = listed.href(shown, check);
     Node { name, said, mark, is_ghost: is_ghost(check), is_stack: items > 0, href, column }
 }
 
 /// Many checks as one node: how many there are of each status.
-fn fold<'r>(shown: &Shown, members: impl Iterator<Item = &'r CheckReport<'r>>, column: usize) -> Node {
+fn fold<'r>(
+    shown: &Shown,
+    listed: &Listed,
+    members: impl Iterator<Item = &'r CheckReport<'r>>,
+    column: usize,
+) -> Node {
     let (mut number, mut are_ghosts, mut first) = (0usize, true, None);
     let mut counts: Vec<(Mark, usize)> = Vec::new();
     for check in members {
         let mark = shown.mark_of(check);
         number += 1;
         are_ghosts &= is_ghost(check);
-        first.get_or_insert(check.name);
+        first.get_or_insert(check);
         match counts.iter_mut().find(|(known, _)| *known == mark) {
             Some((_, number)) => *number += 1,
             None => counts.push((mark, 1)),
@@ -214,7 +221,7 @@ fn fold<'r>(shown: &Shown, members: impl Iterator<Item = &'r CheckReport<'r>>, c
         mark: counts.first().map_or(Mark::NO_VERDICT, |(mark, _)| *mark),
         is_ghost: are_ghosts,
         is_stack: true,
-        href: format!("#{}", anchor("check", first.unwrap_or_default())),
+        href: first.map(|check| listed.href(shown, check)).unwrap_or_default(),
         column,
     }
 }
@@ -222,6 +229,7 @@ fn fold<'r>(shown: &Shown, members: impl Iterator<Item = &'r CheckReport<'r>>, c
 /// The same without a drawing.
 fn table(
     shown: &Shown,
+    listed: &Listed,
     reports: &[CheckReport<'_>],
     needs: &[Vec<usize>],
     routes: &BTreeSet<Taken>,
@@ -244,7 +252,7 @@ fn table(
                     tbody {
                         @for (place, check) in reports.iter().enumerate() {
                             @let to: Vec<usize> = routes.iter().filter(|(from, _, _)| *from == place).map(|(_, to, _)| *to).collect();
-                            tr { th scope="row" { a href={ "#" (anchor("check", check.name)) } { (line(check.name)) } } td { (shown.mark_of(check).word) @if let Some(reason) = check.skip_reason { " " (reason.as_str()) } } td { (list(&needs[place])) } td { (list(&to)) } td.num { (check.runs) } }
+                            tr { th scope="row" { a href=(listed.href(shown, check)) { (line(check.name)) } } td { (shown.mark_of(check).word) @if let Some(reason) = check.skip_reason { " " (reason.as_str()) } } td { (list(&needs[place])) } td { (list(&to)) } td.num { (check.runs) } }
                         }
                     }
                 }

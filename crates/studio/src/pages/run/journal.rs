@@ -7,7 +7,13 @@ use super::Shown;
 use crate::layout::line;
 
 /// Entries on the page; the API has all.
-pub(super) const ENTRIES: usize = 400;
+pub(super) const ENTRIES: usize = 200;
+
+/// Where an entry is shown: on the page, or in the journal from there on.
+pub(super) fn href(shown: &Shown, seq: u64) -> String {
+    let is_here = shown.hashes.first().is_some_and(|(first, _)| *first <= seq);
+    if is_here { format!("#e{seq}") } else { format!("/api/runs/{}/journal?from={seq}", shown.row.id) }
+}
 
 pub(super) fn section(shown: &Shown) -> Markup {
     let id = &shown.row.id;

@@ -7,11 +7,12 @@ use escrow_app::words;
 use escrow_model::{Ending, Millis, ScopedCheck, Verdict, WaitKind};
 use maud::{Markup, html};
 
-use super::Shown;
+use super::{Shown, chosen};
 use crate::layout::{anchor, clipped, duration, lasting, line};
 
-/// Rows that are drawn. Items of a fan-out share the row of their check.
-const ROWS_MAX: usize = 200;
+/// Rows that are drawn, those that need a look first. Items of a fan-out share the row of their check.
+const ROWS_MAX: usize = 100;
+/// Attempts that are drawn.
 const BARS_MAX: usize = 400;
 
 /// One attempt.
@@ -40,7 +41,8 @@ struct Row {
 }
 
 pub(super) fn section(shown: &Shown) -> Markup {
-    let rows = rows(shown);
+    let is_drawn = chosen(shown, ROWS_MAX);
+    let rows = rows(shown, &is_drawn);
     if rows.is_empty() {
         return html! {};
     }
@@ -60,30 +62,38 @@ pub(super) fn section(shown: &Shown) -> Markup {
         span: (end.saturating_sub(start)).max(1),
         room: if is_open && !has_open_bar { 0.86 } else { 0.96 },
     };
-    let order: Vec<&str> = shown.run.plan_of().checks.iter().map(|check| check.name.as_str()).collect();
+    let checks = &shown.run.plan_of().checks;
+    let order: Vec<&str> = checks
+        .iter()
+        .zip(&is_drawn)
+        .filter(|(_, is_drawn)| **is_drawn)
+        .map(|(check, _)| check.name.as_str())
+        .collect();
     html! {
         section.sect id="timeline" aria-labelledby="h-tl" data-live="timeline" {
-            div.sect-h { h2 id="h-tl" { "Timeline" } p { "attempts in their order, waits dashed" @if is_open && !has_open_bar { "; the wait is not to scale" } } }
+            div.sect-h { h2 id="h-tl" { "Timeline" } p { "attempts in their order, waits dashed" @if order.len() < checks.len() { "; " (order.len()) " of " (checks.len()) " checks, those that failed among them" } @if is_open && !has_open_bar { "; the wait is not to scale" } } }
             div.box.scroll tabindex="0" role="region" aria-label="Timeline of attempts" {
                 table.tl {
                     caption.vh { "When each attempt ran and what it waited for" }
                     thead { tr { th.w-name scope="col" { "Check" } th.track scope="col" { span.vh { "Time since the start" } (scale.axis()) } th.w-dur.num scope="col" { "Took" } } }
-                    tbody { @for name in order.iter().take(ROWS_MAX) { @match rows.get(*name) { Some(row) => (drawn(shown, name, row, &scale)), None => (ghost(shown, name)) } } }
+                    tbody { @for name in &order { @match rows.get(*name) { Some(row) => (drawn(shown, name, row, &scale)), None => (ghost(shown, name)) } } }
                 }
             }
         }
     }
 }
 
-/// The rows by check. The journal is read once, in its order.
-fn rows(shown: &Shown) -> BTreeMap<String, Row> {
+/// The rows by check, of those that are drawn. The journal is read once, in its order.
+fn rows(shown: &Shown, is_drawn: &[bool]) -> BTreeMap<String, Row> {
+    let plan = shown.run.plan_of();
+    let is_drawn = |check: &str| plan.find(check).is_some_and(|index| is_drawn[index.place()]);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     let mut open: BTreeMap<ScopedCheck, usize> = BTreeMap::new();
     let mut waits: BTreeMap<String, (String, usize)> = BTreeMap::new();
     let mut bars = 0usize;
-    for item in Timeline::new(shown.run.plan_of()).read(&shown.entries) {
+    for item in Timeline::new(plan).read(&shown.entries) {
         match item.what {
-            What::AttemptStarted { of, attempt, external, .. } if bars < BARS_MAX => {
+            What::AttemptStarted { of, attempt, external, .. } if bars < BARS_MAX && is_drawn(of.check) => {
                 bars += 1;
                 let row = rows.entry(of.check.to_owned()).or_default();
                 open.insert(of.scoped_check(), row.bars.len());
@@ -93,7 +103,7 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                     row.said = "external".to_owned();
                 }
             }
-            What::AttemptAnswered { of, answer, .. } => {
+            What::AttemptAnswered { of, answer, .. } if is_drawn(of.check) => {
                 let bar = open.get(&of.scoped_check()).copied();
                 let row = rows.entry(of.check.to_owned()).or_default();
                 if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
@@ -109,7 +119,7 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                     row.said = format!("runs {run}");
                 }
             }
-            What::Judged(judged) => {
+            What::Judged(judged) if is_drawn(judged.of.check) => {
                 let bar = open.remove(&judged.of.scoped_check());
                 let row = rows.entry(judged.of.check.to_owned()).or_default();
                 if let Some(bar) = bar.and_then(|place| row.bars.get_mut(place)) {
@@ -129,7 +139,7 @@ fn rows(shown: &Shown) -> BTreeMap<String, Row> {
                     row.said = line(&issue.message);
                 }
             }
-            What::WaitStarted { of, kind, id, .. } => {
+            What::WaitStarted { of, kind, id, .. } if is_drawn(of.check) => {
                 let row = rows.entry(of.check.to_owned()).or_default();
                 waits.insert(id.to_owned(), (of.check.to_owned(), row.gaps.len()));
                 row.gaps.push(Gap { from: item.at, to: None, is_person: true });

@@ -5,7 +5,8 @@ use escrow_app::words;
 use escrow_model::{CheckStatus, Criticality};
 use maud::{Markup, html};
 
-use super::Shown;
+use super::checks::Listed;
+use super::{Shown, journal};
 use crate::layout::{Mark, anchor, clipped, icon, line, ticked};
 
 /// How deep and wide an expression is shown.
@@ -17,7 +18,7 @@ const VALUES_MAX: usize = 12;
 /// Longer parts are abbreviated.
 const LABEL_LENGTH_MAX: usize = 44;
 
-pub(super) fn section(shown: &Shown) -> Markup {
+pub(super) fn section(shown: &Shown, listed: &Listed) -> Markup {
     let Some(account) = &shown.account else { return interrupted(shown) };
     let subject = account
         .subject
@@ -30,7 +31,7 @@ pub(super) fn section(shown: &Shown) -> Markup {
         section.sect id="why" aria-labelledby="h-why" {
             div.sect-h {
                 h2 id="h-why" { "Why" @if let Some(subject) = &subject { " " code { (line(subject)) } @if let Some(of) = &account.subject { " " (of.status.as_str()) } } }
-                p { @if let Some(attempt) = account.cause.attempt { "attempt " (attempt) ", " } "decided at entry " a href={ "#e" (account.cause.entry) } { (account.cause.entry) } }
+                p { @if let Some(attempt) = account.cause.attempt { "attempt " (attempt) ", " } "decided at entry " a href=(journal::href(shown, account.cause.entry)) { (account.cause.entry) } }
                 span.grow {}
                 span.meta { code { "escrow explain " (shown.row.id) @if let Some(of) = &account.subject { " " (line(&of.check)) } } }
             }
@@ -45,7 +46,7 @@ pub(super) fn section(shown: &Shown) -> Markup {
                         h3 { "What happened" }
                         ol {
                             @for moment in account.timeline.iter().take(60) {
-                                li { a.e href={ "#e" (moment.entry) } { (moment.entry) } time { (moment.at.get(11..19).unwrap_or_default()) } span { (ticked(&line(&moment.what))) @if let Some(evaluation) = &moment.evaluation { " when " code { (clipped(evaluation.explanation.source.trim(), 120)) } } } }
+                                li { a.e href=(journal::href(shown, moment.entry)) { (moment.entry) } time { (moment.at.get(11..19).unwrap_or_default()) } span { (ticked(&line(&moment.what))) @if let Some(evaluation) = &moment.evaluation { " when " code { (clipped(evaluation.explanation.source.trim(), 120)) } } } }
                             }
                         }
                     }
@@ -56,7 +57,7 @@ pub(super) fn section(shown: &Shown) -> Markup {
                     ul.why-path {
                         @for link in &account.path {
                             @let mark = path_mark(link.status);
-                            li { (mark.icon()) a.plain href={ "#" (anchor("check", &link.check)) } { b.mono { (line(&link.check)) (link.scope) } } " " (link.status) " " span.code { (line(&link.code)) } }
+                            li { (mark.icon()) a.plain href=(listed.href_of(shown, &link.check)) { b.mono { (line(&link.check)) (link.scope) } } " " (link.status) " " span.code { (line(&link.code)) } }
                         }
                     }
                 }

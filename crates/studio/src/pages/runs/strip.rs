@@ -13,7 +13,7 @@ use crate::layout::Mark;
 const ICONS_MAX: usize = 16;
 
 /// Longer journals are not read for a line in a list.
-const ENTRIES_MAX: u64 = 2_000;
+pub(super) const ENTRIES_MAX: u64 = 2_000;
 
 /// Strips that are kept.
 const KEPT_MAX: usize = 4_000;
