@@ -39,18 +39,14 @@ pub async fn list(app: &App, query: &EffectQuery) -> Result<Vec<EffectRow>, Erro
     let queries = app.queries()?;
     let runs = match &query.run {
         None => Vec::new(),
-        Some(name) => {
-            let run = queries.run(name).await?.id;
-            let entries = queries.entries(&run, 0).await?;
-            with_nested(&*queries, run, entries.iter().map(|(_, entry)| entry)).await?
-        }
+        Some(name) => with_nested(&*queries, queries.run(name).await?.id).await?,
     };
     found(&*queries, &EffectFilter { runs, key: query.key.clone(), limit: query.limit }).await
 }
 
 /// The effects of a run whose journal was read, and of the runs that were nested in it.
 pub async fn of_run(queries: &dyn Queries, run: &RunId, entries: &[Entry]) -> Result<Vec<EffectRow>, Error> {
-    let runs = with_nested(queries, run.clone(), entries).await?;
+    let runs = with_nested_of(queries, run.clone(), entries).await?;
     found(queries, &EffectFilter { runs, key: None, limit: None }).await
 }
 
@@ -221,7 +217,13 @@ pub(crate) async fn state_now(queries: &dyn Queries, effect: &EffectRow) -> Resu
 }
 
 /// A run, and the runs that were nested in it, at any depth.
-async fn with_nested<'e>(
+async fn with_nested(queries: &dyn Queries, run: RunId) -> Result<Vec<RunId>, Error> {
+    let entries = queries.entries(&run, 0).await?;
+    with_nested_of(queries, run, entries.iter().map(|(_, entry)| entry)).await
+}
+
+/// The same for a run whose journal was read.
+async fn with_nested_of<'e>(
     queries: &dyn Queries,
     run: RunId,
     entries: impl IntoIterator<Item = &'e Entry>,
