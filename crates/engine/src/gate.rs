@@ -139,7 +139,8 @@ impl Run {
         {
             return DependencyState::Succeeded;
         }
-        let Some(node) = self.node(dependency, &toward) else { return DependencyState::Open };
+        // A fan-out that was skipped as a whole has no node for the item.
+        let Some(node) = self.nearest_node(dependency, &toward) else { return DependencyState::Open };
         if !node.is_settled() || self.is_held(check, dependency, &toward) {
             return DependencyState::Open;
         }
@@ -270,9 +271,13 @@ impl Run {
 
     /// Whether a location has settled, by itself or as a part of a group that was skipped as a whole.
     fn is_settled_toward(&self, at: &Location) -> bool {
-        let mut nodes = (0..=at.scope.depth()).rev();
-        let nearest = nodes.find_map(|depth| self.node(at.check, &at.scope.truncated(depth)));
-        nearest.is_some_and(Node::is_settled)
+        self.nearest_node(at.check, &at.scope).is_some_and(Node::is_settled)
+    }
+
+    /// The node of a check at a scope, or the innermost one above it.
+    pub(crate) fn nearest_node(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Node> {
+        let mut depths = (0..=scope.depth()).rev();
+        depths.find_map(|depth| self.node(check, &scope.truncated(depth)))
     }
 
     /// The footing that this location gives to what depends on it.

@@ -28,7 +28,7 @@ impl Run {
     /// Whether a settled check was not needed, and nothing else: dependents of `continue_on_skip` may then start.
     pub(crate) fn was_not_needed(&self, check: CheckIndex, scope: &ScopePath) -> bool {
         let not_needed = |reason: SkipReason| meaning_of(reason) == Some(SkipMeaning::NotNeeded);
-        match self.node(check, scope) {
+        match self.nearest_node(check, scope) {
             Some(Node::Leaf(cell)) => {
                 cell.skipped().is_some_and(not_needed) && !self.has_expression_error(check, scope)
             }

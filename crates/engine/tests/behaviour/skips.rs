@@ -149,6 +149,28 @@ fn only_a_run_with_nothing_to_do_did_nothing_as_asked() {
 }
 
 #[test]
+fn items_behind_a_fan_out_that_was_not_needed_start() {
+    let mut options = Options::default();
+    options.run.exclude_tags = vec!["slow".into()];
+    options.run.event = Some("push".into());
+    for filter in ["tags: [slow]", "on: tag"] {
+        let plan = format!(
+            "list forEach
+             each<list {{{filter}, continue_on_skip: true}}
+             after<each map; post<each external map; sum<after reduce"
+        );
+        let played = play(&plan, &["list: [1, 2]"], &options);
+        for (name, runs) in [("each", 0), ("after", 2), ("post", 2), ("sum", 1)] {
+            assert_eq!(played.check(name)["runs"], runs, "{filter}: {name}");
+        }
+        // Without `continue_on_skip` they do not.
+        let played = play(&plan.replace(", continue_on_skip: true", ""), &["list: [1, 2]"], &options);
+        assert_eq!(played.check("after")["skip_reason"], "dependency_failed", "{filter}");
+        assert_eq!(played.check("post")["runs"], 0, "{filter}");
+    }
+}
+
+#[test]
 fn an_effect_waits_for_what_stands_before_a_check_that_a_filter_skips() {
     let event = |event: &str| {
         let mut options = Options::default();
