@@ -4,6 +4,7 @@ use escrow_model::{EventTrigger, Millis, WaitKind, rfc3339};
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal};
 use serde_json::{Value, json};
 
+use super::wait::nested;
 use crate::words::shell_word;
 
 /// The list, with the number of dismissed items and of those beyond the limit.
@@ -13,6 +14,7 @@ pub fn attention(items: &[AttentionItem], dismissed: usize, left_out: usize, now
 }
 
 pub fn attention_item(item: &AttentionItem, now: Millis) -> Value {
+    let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
     json!({
         "fingerprint": item.fingerprint,
         "kind": item.kind,
@@ -27,8 +29,8 @@ pub fn attention_item(item: &AttentionItem, now: Millis) -> Value {
         "last_at": rfc3339(item.last_at),
         "run_ids": item.runs,
         "wait_id": item.wait.as_ref().map(|wait| &wait.id),
-        "request": item.wait.as_ref().and_then(|wait| wait.subject.as_ref()).map(|subject| &subject.request),
-        "nested": item.wait.as_ref().and_then(|wait| wait.subject.as_ref()).map(|subject| &subject.nested),
+        "request": subject.map(|subject| &subject.request),
+        "nested": subject.and_then(|subject| subject.nested.as_ref()).map(nested),
         "next": next_command(item, now),
         "dismissed": item.dismissed.as_ref().map(dismissal),
     })

@@ -5,7 +5,7 @@ use escrow_model::{Delivery, DeliveryStatus, Request, RunId, event_object, rfc33
 use escrow_store::{OutcomeRow, RunRow};
 use serde_json::{Map, Value, json};
 
-use super::wait::decision;
+use super::wait::{decision, nested};
 use super::{outcome, run_outcomes};
 
 /// A run in full. Derived from the journal alone, so it is the same at any later time.
@@ -127,8 +127,8 @@ fn item_document(run: &Run, check: &CheckReport<'_>, item: &ItemReport<'_>) -> V
 /// What safe mode kept a check from doing: the rendered request, and what a nested playbook can do outside.
 fn prevented(run: &Run, check: &CheckReport<'_>, request: &Request) -> Value {
     let mut document = json!({ "type": request.provider, "request": request.fields });
-    if let Some(nested) = run.nested_effects(check.index) {
-        document["nested"] = json!(nested);
+    if let Some(playbook) = run.nested_effects(check.index) {
+        document["nested"] = nested(&playbook);
     }
     document
 }

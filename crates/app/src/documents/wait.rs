@@ -96,7 +96,8 @@ fn request(request: &Request) -> Value {
     })
 }
 
-fn nested(nested: &ApprovedPlaybook) -> Value {
+/// The playbook that a check would nest, with what it can do outside.
+pub(super) fn nested(nested: &ApprovedPlaybook) -> Value {
     let effect = |effect: &ApprovedEffect| {
         json!({
             "playbook": effect.playbook,

@@ -228,7 +228,7 @@ const SCHEMAS: &[(&str, Members)] = &[
             ("reconcile", Optional(&Nullable(&Text))),
             ("nested", Optional(&Nullable(&Named("NestedPlaybook")))),
             ("inputs", Optional(&Object)),
-            ("outputs", Optional(&List(&Object))),
+            ("outputs", Optional(&List(&Named("ApprovedOutput")))),
             ("outcomes", Optional(&List(&Object))),
             ("artifacts", Optional(&List(&Object))),
             ("terms", Optional(&Object)),
@@ -249,10 +249,25 @@ const SCHEMAS: &[(&str, Members)] = &[
         ],
     ),
     (
+        "ApprovedOutput",
+        &[("check", Text), ("sha256", Text), ("value", Any), ("excerpt", Nullable(&Named("OutputExcerpt")))],
+    ),
+    ("OutputExcerpt", &[("bytes", Integer), ("head", Text), ("tail", Text)]),
+    (
         "NestedPlaybook",
         &[("name", Text), ("file", Text), ("sha256", Text), ("external", List(&Named("NestedEffect")))],
     ),
-    ("NestedEffect", &[("playbook", Text), ("check", Text), ("type", Text), ("command", Nullable(&Text))]),
+    (
+        "NestedEffect",
+        &[
+            ("playbook", Text),
+            ("check", Text),
+            ("type", Text),
+            ("command", Nullable(&Text)),
+            ("request", Object),
+            ("values", List(&Text)),
+        ],
+    ),
     (
         "GivenApproval",
         &[("by", Nullable(&Text)), ("claim", Nullable(&Text)), ("note", Nullable(&Text)), ("at", Time)],
