@@ -25,7 +25,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "ANTHROPIC_BASE_URL",
     api_path: "",
     scripted_model: "claude-sonnet-4-5",
-    model_aliases: &["sonnet", "opus", "haiku"],
     figures: Figures {
         turns: Known::Streamed,
         // The usage on assistant lines is that of the first chunk and not final.

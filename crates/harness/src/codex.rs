@@ -25,7 +25,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "OPENAI_BASE_URL",
     api_path: "/v1",
     scripted_model: "gpt-5.5",
-    model_aliases: &[],
     figures: Figures {
         // One turn is one prompt, whatever the number of model calls.
         turns: Known::AtEnd,

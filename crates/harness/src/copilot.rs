@@ -35,7 +35,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "COPILOT_PROVIDER_BASE_URL",
     api_path: "/v1",
     scripted_model: "gpt-5.4",
-    model_aliases: &[],
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::Never,

@@ -26,7 +26,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "GOOGLE_GEMINI_BASE_URL",
     api_path: "",
     scripted_model: "gemini-2.5-pro",
-    model_aliases: &["pro", "flash"],
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::AtEnd,

@@ -33,7 +33,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "OPENAI_BASE_URL",
     api_path: "/v1",
     scripted_model: "scripted",
-    model_aliases: &[],
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::Streamed,

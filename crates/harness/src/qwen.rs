@@ -26,7 +26,6 @@ static SPEC: HarnessSpec = HarnessSpec {
     base_url_variable: "OPENAI_BASE_URL",
     api_path: "/v1",
     scripted_model: "scripted",
-    model_aliases: &[],
     figures: Figures {
         turns: Known::AtEnd,
         input_tokens: Known::AtEnd,

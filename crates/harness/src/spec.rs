@@ -23,8 +23,6 @@ pub struct HarnessSpec {
     pub api_path: &'static str,
     /// A model that the program accepts without knowing the service, for conversations with the scripted model.
     pub scripted_model: &'static str,
-    /// Words that the program takes for the newest model of a family.
-    pub model_aliases: &'static [&'static str],
     /// When each figure of a report is known.
     pub figures: Figures,
     pub turn: Turn,
@@ -47,7 +45,6 @@ impl HarnessSpec {
             turns: if self.turn == Turn::Prompt { Known::Never } else { self.figures.turns },
             tokens: later(self.figures.input_tokens, self.figures.output_tokens),
             has_login_file: self.login.is_some(),
-            model_aliases: self.model_aliases,
         }
     }
 }

@@ -22,6 +22,7 @@ mod ids;
 mod issue;
 mod issue_code;
 mod message;
+mod model_name;
 mod nested;
 pub mod outcome;
 mod plan;
@@ -72,6 +73,7 @@ pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck}
 pub use issue::{Issue, Severity, Warning};
 pub use issue_code::IssueCode;
 pub use message::{Assumption, Message, RefusalCode};
+pub use model_name::may_be_one_model;
 pub use nested::{NestedPlaybook, NestedPlaybooks};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{

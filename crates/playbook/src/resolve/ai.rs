@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use escrow_model::{ArtifactContract, Budget, Field, HarnessFacts, Known, ProviderName};
+use escrow_model::{ArtifactContract, Budget, Field, HarnessFacts, Known, ProviderName, may_be_one_model};
 use serde_json::Value;
 
 use super::graph::Graph;
@@ -41,7 +41,7 @@ pub(super) fn resolve(
             let help = "name a model as the harness does";
             found.push(Problem::new("E0108", draft.span_of("model"), message).label("no model").help(help));
         }
-        check_independence(drafts, index, references, found);
+        check_independence(drafts, index, found);
         check_conversation(drafts, index, graph, found);
     }
 }
@@ -111,12 +111,7 @@ fn check_login(draft: &Draft, harness: &HarnessFacts, found: &mut Diagnostics) {
 
 /// `not_same_as`: the harness or the model must differ, and must be known to. A model that is a template is known when the
 /// check starts: the provider refuses it then.
-fn check_independence(
-    drafts: &[Draft],
-    index: usize,
-    references: &dyn ReferenceResolver,
-    found: &mut Diagnostics,
-) {
+fn check_independence(drafts: &[Draft], index: usize, found: &mut Diagnostics) {
     let judge = &drafts[index];
     let Some(name) = word(judge, "not_same_as") else { return };
     let Some(author) = drafts.iter().find(|draft| draft.check.name == name) else { return };
@@ -134,10 +129,7 @@ fn check_independence(
     let (model, other_model) = (model_of(judge), model_of(author));
     let are_other_models = match (&model, &other_model) {
         (Model::Template, Model::Template | Model::Named(_)) | (Model::Named(_), Model::Template) => true,
-        (Model::Named(model), Model::Named(other)) => match own.and_then(|name| references.harness(name)) {
-            Some(harness) => !harness.may_be_same_model(model, other),
-            None => model != other,
-        },
+        (Model::Named(model), Model::Named(other)) => !may_be_one_model(model, other),
         (Model::Default, _) | (_, Model::Default) => false,
     };
     if are_other_programs || (own == other && are_other_models) {

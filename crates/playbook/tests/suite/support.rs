@@ -188,14 +188,7 @@ impl ReferenceResolver for Project {
 
     fn harness(&self, name: &str) -> Option<HarnessFacts> {
         let facts = |name, usd, turns, tokens, has_login_file| {
-            Some(HarnessFacts {
-                name,
-                usd,
-                turns,
-                tokens,
-                has_login_file,
-                model_aliases: &["sonnet", "opus"],
-            })
+            Some(HarnessFacts { name, usd, turns, tokens, has_login_file })
         };
         match name {
             "claude" => facts("claude", Known::AtEnd, Known::Streamed, Known::AtEnd, true),

@@ -4,7 +4,7 @@
 //! said which model it really was: an alias shows then.
 
 use escrow_harness::HarnessSpec;
-use escrow_model::{FaultCode, ProviderFault};
+use escrow_model::{FaultCode, ProviderFault, may_be_one_model};
 use serde::Deserialize;
 
 /// Who did the work.
@@ -47,7 +47,7 @@ impl Judged {
         {
             let name = spec.name;
             match (model, used.model.as_deref()) {
-                (Some(model), Some(other)) if !spec.facts().may_be_same_model(model, other) => {}
+                (Some(model), Some(other)) if !may_be_one_model(model, other) => {}
                 (Some(model), Some(other)) => {
                     let are = if model == other { "" } else { ": they are, or may be, one model" };
                     return Err(refused(&format!(
