@@ -19,7 +19,7 @@ pub(crate) struct Claude;
 static SPEC: HarnessSpec = HarnessSpec {
     name: "claude",
     package: "@anthropic-ai/claude-code",
-    tested_versions: &["2.1.197"],
+    tested_versions: &["2.1.197", "2.1.327"],
     key_variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     service_variables: service_variables!["ANTHROPIC_BASE_URL"],
     base_url_variable: "ANTHROPIC_BASE_URL",

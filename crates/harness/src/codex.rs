@@ -19,7 +19,7 @@ pub(crate) struct Codex;
 static SPEC: HarnessSpec = HarnessSpec {
     name: "codex",
     package: "@openai/codex",
-    tested_versions: &["0.166.0"],
+    tested_versions: &["0.166.0", "0.169.0"],
     key_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     service_variables: service_variables!["OPENAI_BASE_URL"],
     base_url_variable: "OPENAI_BASE_URL",

@@ -20,7 +20,7 @@ pub(crate) struct Qwen;
 static SPEC: HarnessSpec = HarnessSpec {
     name: "qwen",
     package: "@qwen-code/qwen-code",
-    tested_versions: &["0.15.10"],
+    tested_versions: &["0.15.10", "0.24.4"],
     key_variables: &["OPENAI_API_KEY"],
     service_variables: service_variables!["OPENAI_BASE_URL"],
     base_url_variable: "OPENAI_BASE_URL",
