@@ -366,6 +366,22 @@ fn install_merges_is_idempotent_and_uninstall_restores_every_byte() {
 }
 
 #[test]
+fn an_edited_plugin_of_opencode_is_refused_with_the_next_step() {
+    let desk = project();
+    let file = ".opencode/plugin/escrow.js";
+    assert_eq!(desk.escrow(&["harness", "install", "--host", "opencode"]).code, Some(0));
+    let edited = desk.read(file).replace("const contexts", "const mine = 1;\nconst contexts");
+    desk.write(file, &edited);
+    for verb in ["install", "uninstall"] {
+        let done = desk.escrow(&["harness", verb, "--host", "opencode"]);
+        assert_eq!(done.code, Some(2), "{verb}: {}", done.stderr);
+        assert!(done.stderr.contains("escrow.js:6:1"), "{verb}: {}", done.stderr);
+        assert!(done.stderr.contains("help: move what you have added"), "{verb}: {}", done.stderr);
+        assert_eq!(desk.read(file), edited, "{verb}");
+    }
+}
+
+#[test]
 fn files_that_install_created_are_gone_after_uninstall() {
     let desk = project();
     for (host, file, _) in HOSTS {
@@ -408,6 +424,27 @@ fn half_written_settings_are_refused_with_file_and_line_and_nothing_is_changed()
     let status = desk.escrow(&["harness", "status", "--host", "claude"]);
     assert!(status.code == Some(0) && status.stdout.contains("unreadable"), "{}", status.stdout);
     assert_eq!(desk.escrow(&["harness", "install", "--host", "emacs"]).code, Some(2));
+}
+
+#[test]
+fn a_file_that_is_read_only_or_not_utf_8_is_refused_and_stays() {
+    let desk = project();
+    let file = desk.write(".claude/settings.json", "{}");
+    let install = || desk.escrow(&["harness", "install", "--host", "claude"]);
+    assert_eq!(install().code, Some(0));
+    let installed = desk.read(".claude/settings.json");
+    for (text, verb) in [("{}", "install"), (&installed, "uninstall")] {
+        desk.write(".claude/settings.json", text);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        let done = desk.escrow(&["harness", verb, "--host", "claude"]);
+        assert_eq!(done.code, Some(2), "{verb}: {}", done.stderr);
+        assert!(done.stderr.contains("is read-only") && done.stderr.contains("chmod u+w"), "{}", done.stderr);
+        assert_eq!(desk.read(".claude/settings.json"), text, "{verb}");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    fs::write(&file, b"{\"a\": \"\xe9\"}").unwrap();
+    let done = install();
+    assert!(done.code == Some(2) && done.stderr.contains("is not UTF-8"), "{}", done.stderr);
 }
 
 #[test]

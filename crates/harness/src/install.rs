@@ -10,10 +10,12 @@
 
 mod entries;
 mod json;
+mod line_ends;
 mod plugin;
 mod toml_block;
 
 use crate::{HookDialect, HookEvent};
+use line_ends::LineEnds;
 
 pub use json::{LineColumn, Problem};
 
@@ -92,20 +94,30 @@ impl HookFile {
 
     /// The text with our hooks, for a program at this path. `None` is a file that does not exist.
     pub fn install(&self, text: Option<&str>, program: &str) -> Result<String, Problem> {
-        match self.form {
+        let ends = text.map_or(LineEnds::Lf, LineEnds::of);
+        let text = text.map(|text| ends.without(text));
+        let text = text.as_deref();
+        let installed = match self.form {
             Form::Json(form) => entries::install(self, form, text, program),
             Form::Toml => toml_block::install(self, text, program),
             Form::Plugin => plugin::install(self, text, program),
-        }
+        };
+        installed.map(|text| ends.with(text))
     }
 
     /// The text without our hooks.
     pub fn uninstall(&self, text: &str) -> Result<Uninstalled, Problem> {
-        match self.form {
+        let ends = LineEnds::of(text);
+        let text = &ends.without(text);
+        let uninstalled = match self.form {
             Form::Json(form) => entries::uninstall(self, form, text),
             Form::Toml => toml_block::uninstall(self, text),
-            Form::Plugin => plugin::uninstall(text),
-        }
+            Form::Plugin => plugin::uninstall(self, text),
+        };
+        uninstalled.map(|left| match left {
+            Uninstalled::Text(text) => Uninstalled::Text(ends.with(text)),
+            Uninstalled::Nothing => Uninstalled::Nothing,
+        })
     }
 
     pub fn installed(&self, text: &str) -> Result<Installed, Problem> {

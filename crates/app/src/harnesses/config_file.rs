@@ -9,6 +9,7 @@ use escrow_runtime::random_u64;
 
 use super::{Root, Scope};
 use crate::error::Error;
+use crate::words::shell_word;
 
 /// Larger configurations are refused.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -58,7 +59,27 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, Error> {
         }
         Ok(_) => {}
     }
-    fs::read_to_string(file).map(Some).map_err(failed)
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Error::author("unparsable", format!("`{}` is not UTF-8", file.display()))
+                .help("convert the file, then call the command again; Escrow has not changed it"))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// A file that its owner has made read-only is not replaced, although the directory allows it.
+pub(super) fn refuse_read_only(file: &Path) -> Result<(), Error> {
+    match fs::metadata(file) {
+        Ok(found) if found.permissions().readonly() => {
+            Err(Error::author("read_only", format!("`{}` is read-only", file.display())).help(format!(
+                "if you maintain it by hand, `chmod u+w {}`, then call the command again",
+                shell_word(&file.display().to_string())
+            )))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Replaces a file whole, or creates it with its directory. Its permissions stay.

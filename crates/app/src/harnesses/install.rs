@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use escrow_harness::install::{HookFile, Installed, Problem, Uninstalled};
 
 use super::Root;
-use super::config_file::{read, real_file, remove, replace};
+use super::config_file::{read, real_file, refuse_read_only, remove, replace};
 use crate::error::Error;
 
 /// What happened to the configuration of one host.
@@ -52,6 +52,9 @@ pub fn install(hosts: &[&'static HookFile], root: &Root, program: &Path) -> Resu
             _ if had.events.is_empty() => ChangeKind::Installed,
             _ => ChangeKind::Updated,
         };
+        if kind != ChangeKind::Unchanged {
+            refuse_read_only(&file)?;
+        }
         planned.push((host, file, new, kind));
     }
     let mut changes = Vec::new();
@@ -85,6 +88,7 @@ pub fn uninstall(hosts: &[&'static HookFile], root: &Root) -> Result<Vec<Change>
                 .help("remove the entry that calls `escrow hook` by hand; Escrow has changed no file"));
             }
         }
+        refuse_read_only(&file)?;
         planned.push((host, file, new));
     }
     let mut changes = Vec::new();

@@ -17,6 +17,8 @@ use crate::HookEvent;
 
 const SHAPE: &str = "the file has another shape than the host reads; repair it, then call the command again";
 
+const EMPTY: &str = "remove the file, or write `{}` into it, then call the command again";
+
 pub(super) fn install(
     file: &HookFile,
     form: EntryForm,
@@ -24,6 +26,9 @@ pub(super) fn install(
     program: &str,
 ) -> Result<String, Problem> {
     let Some(text) = text else { return Ok(created(file, form, program)) };
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(Problem::at(text, 0, "the file is empty", EMPTY));
+    }
     let root = document(text)?;
     let indent = indent_of(text);
     let mut edits = Edits::default();

@@ -276,7 +276,8 @@ fn what_cannot_be_parsed_is_refused_with_its_place() {
         refused("claude", "{\"hooks\": {\"Stop\": ["),
         "1:21: the file ends where a value is expected"
     );
-    assert_eq!(refused("claude", ""), "1:1: the file ends where a value is expected");
+    assert_eq!(refused("claude", ""), "1:1: the file is empty");
+    assert_eq!(refused("qwen", "\u{feff} \n"), "1:1: the file is empty");
     assert_eq!(refused("claude", "[]"), "1:1: the file is not a JSON object");
     assert_eq!(refused("gemini", "{\n\"hooks\": []}"), "2:10: `hooks` is not an object");
     assert_eq!(refused("qwen", "{\"hooks\": {\"Stop\": 1}}"), "1:20: the hooks of an event are not an array");
@@ -296,6 +297,58 @@ fn what_others_wrote_behind_the_plugin_of_opencode_stays() {
     let left = Uninstalled::Text("export const mine = async () => ({});\n".to_owned());
     assert_eq!(file.uninstall(&with_more).unwrap(), left);
     assert_eq!(file.uninstall(&ours).unwrap(), Uninstalled::Nothing);
+    // The ends of lines are no edit.
+    let converted = with_more.replace('\n', "\r\n");
+    assert!(file.install(Some(&converted), "/usr/bin/escrow").unwrap().ends_with("({});\r\n"));
     let without_end: String = ours.lines().take(5).map(|line| format!("{line}\n")).collect();
     assert!(file.uninstall(&without_end).is_err());
+}
+
+#[test]
+fn an_edit_inside_the_plugin_of_opencode_is_refused_and_never_lost() {
+    let file = hook_file("opencode").unwrap();
+    let ours = file.install(None, "/usr/bin/escrow").unwrap();
+    let (without_digest, _) = ours.rsplit_once(" sha256:").expect("a digest");
+    let without_digest = format!("{without_digest}\n");
+    // What Escrow wrote before there was a digest is still its own.
+    assert_eq!(file.install(Some(&without_digest), "/usr/bin/escrow").unwrap(), ours);
+    assert_eq!(file.uninstall(&without_digest).unwrap(), Uninstalled::Nothing);
+    for written in [&ours, &without_digest] {
+        let added = written.replace("const contexts", "const mine = 1;\nconst contexts");
+        let changed = written.replace("encoding: \"utf8\"", "encoding: \"utf8\", timeout: 1000");
+        let removed = written.replace("  dispose: async () => {\n", "");
+        for edited in [added, changed, removed] {
+            assert_ne!(edited, *written);
+            for program in ["/usr/bin/escrow", "/opt/escrow"] {
+                let problem = file.install(Some(&edited), program).unwrap_err();
+                assert!(problem.message.contains("was edited"), "{problem}");
+                assert!(problem.place.is_some_and(|place| place.line > 4), "{problem}");
+            }
+            assert!(file.uninstall(&edited).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_file_of_windows_stays_one() {
+    let json = "{\r\n  \"model\": \"x\",\r\n  \"hooks\": {\r\n    \"Stop\": []\r\n  }\r\n}\r\n";
+    let toml = "# mine\r\nmodel = \"x\"\r\n[[hooks.Stop]]\r\n[[hooks.Stop.hooks]]\r\ncommand = \"lint\"\r\n";
+    for (host, text) in
+        [("claude", json), ("gemini", json), ("qwen", json), ("copilot", json), ("codex", toml)]
+    {
+        let installed = file(host).install(Some(text), PROGRAM).unwrap();
+        assert_eq!(
+            installed.matches('\n').count(),
+            installed.matches("\r\n").count(),
+            "{host}: {installed:?}"
+        );
+        assert!(!file(host).installed(&installed).unwrap().events.is_empty(), "{host}");
+        assert_eq!(file(host).install(Some(&installed), PROGRAM).unwrap(), installed, "{host}");
+        assert_eq!(file(host).uninstall(&installed).unwrap(), Uninstalled::Text(text.to_owned()), "{host}");
+    }
+    // An editor has converted what Escrow wrote.
+    let plain = toml.replace("\r\n", "\n");
+    let converted = file("codex").install(Some(&plain), PROGRAM).unwrap().replace('\n', "\r\n");
+    assert_eq!(file("codex").install(Some(&converted), PROGRAM).unwrap(), converted);
+    assert_eq!(file("codex").uninstall(&converted).unwrap(), Uninstalled::Text(toml.to_owned()));
 }
