@@ -68,6 +68,12 @@ pub fn hosts(named: Option<&str>) -> Result<Vec<&'static HookFile>, Error> {
     }
 }
 
+/// The version of the program of a host.
+fn version_of(host: &HookFile, program: &Path) -> Option<String> {
+    let package = escrow_harness::find(host.host).map_or("", |harness| harness.spec().package);
+    harness_program::version(program, package)
+}
+
 /// Without a named host, those whose program is on this machine.
 pub fn hosts_to_install(named: Option<&str>) -> Result<Vec<&'static HookFile>, Error> {
     let mut hosts = hosts(named)?;

@@ -8,6 +8,7 @@ use escrow_harness::install::HookFile;
 use escrow_runtime::canary::{self, Canary};
 use escrow_runtime::{harness_program, random_u64};
 
+use super::version_of;
 use crate::error::Error;
 
 /// What a canary showed of one host.
@@ -56,7 +57,7 @@ pub fn diagnose(hosts: &[&'static HookFile], program: &Path) -> Result<Vec<Diagn
         let login = spec.and_then(|spec| Some(home?.join(spec.login?.source)));
         all.push(Diagnosis {
             host: host.host,
-            version: found.as_deref().and_then(harness_program::version),
+            version: found.as_deref().and_then(|found| version_of(host, found)),
             program: found,
             tested_versions: spec.map_or(&[], |spec| spec.tested_versions),
             stale_claims: claims.collect(),

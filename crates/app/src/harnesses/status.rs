@@ -9,9 +9,9 @@ use escrow_protocol::receipt::{Ledger as _, ReceiptQuery};
 use escrow_protocol::vocabulary::{ReceiptStatus, SupportState};
 use escrow_runtime::harness_program;
 
-use super::Root;
 use super::config_file::{read, real_file};
 use super::receipts::ledger;
+use super::{Root, version_of};
 use crate::error::Error;
 use crate::state::StateDirectory;
 
@@ -87,7 +87,7 @@ pub fn status(
         let ask = |host: &'static HookFile| {
             let found = harness_program::find(host.host);
             let asked = found.as_deref().filter(|_| versions == Versions::Ask);
-            let version = asked.and_then(harness_program::version);
+            let version = asked.and_then(|found| version_of(host, found));
             (found, version)
         };
         let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(move || ask(host))).collect();

@@ -105,7 +105,9 @@ fn diagnosis_lines(host: &Diagnosis, ui: &Ui) -> String {
         None => "not on PATH".to_owned(),
     };
     let mut text = format!("{}  {}\n", ui.page.bold(host.host), printable(&program));
-    if host.program.is_some() && !host.tested_versions.contains(&version) && !host.tested_versions.is_empty()
+    if let Some(version) = &host.version
+        && !host.tested_versions.is_empty()
+        && !host.tested_versions.contains(&version.as_str())
     {
         text += &format!("  tested with {}, not with this version\n", host.tested_versions.join(", "));
     }
