@@ -273,18 +273,18 @@ fn every_way_to_write_this_machine_needs_to_be_allowed() {
 fn statuses_that_were_not_expected_are_faults() {
     let desk = Desk::new();
     for (status, expect, expected) in [
-        (200, "", Some(0)),
-        (204, "", Some(0)),
-        (404, "", Some(1)),
-        (404, "expect: [200, 404]", Some(0)),
-        (200, "expect: [201]", Some(1)),
-        (302, "", Some(1)),
+        (200, "", None),
+        (204, "", None),
+        (404, "", Some("http/status")),
+        (404, "expect: [200, 404]", None),
+        (200, "expect: [201]", Some("http/unexpected_success")),
+        (302, "", Some("http/status")),
     ] {
         let server = Server::saying(vec![Says::status(status)]);
         let (code, document) = run(&desk, &server, &format!("url: SERVER\n{expect}"));
-        assert_eq!(code, expected, "{status}: {document:#}");
-        if expected == Some(1) {
-            assert_eq!(issue(&document), "http/status");
+        assert_eq!(code, Some(i32::from(expected.is_some())), "{status}: {document:#}");
+        if let Some(expected) = expected {
+            assert_eq!(issue(&document), expected);
             assert!(message(&document).contains(&status.to_string()));
         }
     }
@@ -353,19 +353,68 @@ fn what_may_have_happened_is_unknown_and_waits_for_a_person() {
 }
 
 #[test]
-fn a_success_that_was_not_expected_has_happened_and_is_not_repeated() {
-    let retry =
-        "retry_on: [transient, logical]\non_fail: {retry: {max: 2, backoff: {mode: fixed, delay_ms: 1}}}";
-    for status in [200, 202, 206, 304] {
+fn a_success_that_was_not_expected_has_happened_and_broke_its_contract() {
+    for status in [200, 202, 206] {
         let desk = Desk::new();
         let server = Server::saying(vec![Says::json(status, &json!({ "id": 1 }))]);
-        let check = format!("{POST}\nexpect: [201]\neffect_key: pay-1\n{retry}");
-        for _ in 0..2 {
+        let check = format!("{POST}\nexpect: [201]\neffect_key: pay-1");
+        for runs in [1, 0] {
             let (code, document) = run(&desk, &server, &check);
-            assert!(matches!(code, Some(1 | 4)), "{status}: {document:#}");
-            assert_ne!(state_of_effect(&desk), "failed", "{status}");
+            assert_eq!(
+                (code, issue(&document)),
+                (Some(1), "http/unexpected_success"),
+                "{status}: {document:#}"
+            );
+            assert_eq!(document["checks"]["call"]["runs"], runs, "{status}");
+            assert_eq!(document["checks"]["call"]["output"]["id"], 1, "{status}");
+            assert_eq!(state_of_effect(&desk), "confirmed", "{status}");
         }
-        assert_eq!(server.received().len(), 1, "{status}: nobody knows that it did not happen");
+        assert_eq!(server.received().len(), 1, "{status}: the ledger answers the second run");
+    }
+}
+
+#[test]
+fn a_success_that_was_not_expected_is_repeated_only_by_the_word_of_a_person() {
+    let retry =
+        "retry_on: [transient, logical]\non_fail: {retry: {max: 2, backoff: {mode: fixed, delay_ms: 1}}}";
+    let desk = Desk::new();
+    let server =
+        Server::saying(vec![Says::json(202, &json!({ "id": 1 })), Says::json(201, &json!({ "id": 2 }))]);
+    let (code, document) = run(&desk, &server, &format!("{POST}\nexpect: [201]\n{retry}"));
+    assert_eq!((code, state_of_effect(&desk).as_str()), (Some(4), "confirmed"), "{document:#}");
+    assert_eq!(server.received().len(), 1);
+    let resumed = desk.escrow(&["resume", "last", "--assume", "call=retry", "--output", "json"]);
+    assert_eq!(resumed.json()["checks"]["call"]["output"]["id"], 2);
+    assert_eq!(server.received().len(), 2);
+}
+
+#[test]
+fn no_effect_stands_on_a_success_that_was_not_expected() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::json(202, &json!({}))]);
+    let playbook = "checks:\n  call: {type: http, allow_private: true, url: SERVER, method: POST, criticality: info, expect: [201], \
+                    continue_on_failure: true}\n  ship: {type: command, criticality: external, depends_on: call, exec: 'true'}\n";
+    let (_, document) = desk.run(&playbook.replace("SERVER", &server.url));
+    assert_eq!(document["checks"]["ship"]["skip_reason"], "contract_blocked", "{document:#}");
+}
+
+#[test]
+fn a_redirect_that_was_not_followed_tells_nothing() {
+    for status in [302, 304, 307] {
+        let desk = Desk::new();
+        let server = Server::saying(vec![Says::status(status).with("Location", "/elsewhere")]);
+        let (code, document) = run(&desk, &server, POST);
+        assert_eq!((code, state_of_effect(&desk).as_str()), (Some(4), "unknown"), "{status}: {document:#}");
+    }
+}
+
+#[test]
+fn a_get_that_is_declared_external_may_have_happened_too() {
+    for says in [Says::status(502), Says::Cut] {
+        let desk = Desk::new();
+        let server = Server::saying(vec![says.clone()]);
+        let (code, document) = run(&desk, &server, "url: SERVER/trigger\ncriticality: external");
+        assert_eq!((code, state_of_effect(&desk).as_str()), (Some(4), "unknown"), "{says:?}: {document:#}");
     }
 }
 
@@ -620,6 +669,34 @@ fn a_proxy_of_the_environment_carries_the_request() {
     assert_eq!(proxy.asked(), ["CONNECT a.example:443"]);
     run(".example");
     assert_eq!(proxy.asked().len(), 1);
+}
+
+#[test]
+fn a_proxy_that_is_not_spoken_is_an_error_and_never_passed_over() {
+    let desk = Desk::new();
+    let server = Server::saying(vec![Says::text("x")]);
+    let playbook = format!("checks: {{call: {{type: http, allow_private: true, url: '{}'}}}}\n", server.url);
+    desk.write("playbook.yaml", &playbook);
+    let run = |variables: &[(&str, &str)]| -> Value {
+        let mut command = desk.command(&["run", "playbook.yaml", "--output", "json", "--quiet"]);
+        let done = command.envs(variables.iter().copied()).output().expect("it runs");
+        serde_json::from_slice(&done.stdout).expect("a document")
+    };
+    for (variable, proxy, why) in [
+        ("ALL_PROXY", "socks5://user:hunter22@127.0.0.1:1", "`ALL_PROXY` is a SOCKS proxy"),
+        ("all_proxy", "socks5h://127.0.0.1:1", "`all_proxy` is a SOCKS proxy"),
+        ("http_proxy", "SOCKS4a://127.0.0.1:1", "`http_proxy` is a SOCKS proxy"),
+        ("http_proxy", "ftp://127.0.0.1:1", "`http_proxy`"),
+        ("http_proxy", "::::", "`http_proxy` has no valid address"),
+    ] {
+        let document = run(&[(variable, proxy)]);
+        assert_eq!(issue(&document), "http/unsendable", "{proxy}: {document:#}");
+        assert!(message(&document).contains(why) && message(&document).contains("NO_PROXY"), "{document:#}");
+        assert!(!document.to_string().contains("hunter22"), "{document:#}");
+    }
+    assert!(server.received().is_empty());
+    let document = run(&[("ALL_PROXY", "socks5://127.0.0.1:1"), ("NO_PROXY", "localhost")]);
+    assert_eq!(document["run"]["status"], "completed", "{document:#}");
 }
 
 #[test]

@@ -97,8 +97,7 @@ impl Run {
                 let (provider, fault) = (spec.provider.clone(), provider_fault.code.clone());
                 let code = IssueCode::Fault { provider, fault };
                 issues.push(Issue::error(code, provider_fault.message.clone()));
-                // It did its work, and what came of it cannot be judged.
-                violation = provider_fault.is_unreadable();
+                violation = provider_fault.has_happened();
             }
             Ending::Done => {
                 let contract = self.graph.contract(check);
@@ -503,6 +502,7 @@ fn fault_reason(fault: &FaultCode) -> ReasonCode {
         | FaultCode::Lost
         | FaultCode::Denied
         | FaultCode::OutputNotJson
+        | FaultCode::UnexpectedSuccess
         | FaultCode::Own(_) => ReasonCode::FailedCheck,
     }
 }

@@ -71,7 +71,7 @@ impl Answer {
     pub fn effect_state(&self) -> EffectState {
         match &self.ending {
             Ending::Done => EffectState::Confirmed,
-            Ending::Fault(fault) if fault.is_unreadable() => EffectState::Confirmed,
+            Ending::Fault(fault) if fault.has_happened() => EffectState::Confirmed,
             Ending::Fault(fault) if fault.effect_unknown => EffectState::Unknown,
             Ending::Fault(_) => EffectState::Failed,
         }

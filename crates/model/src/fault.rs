@@ -44,6 +44,8 @@ pub enum FaultCode {
     BudgetExhausted,
     /// The work was done, and what was printed is not the JSON that was asked for.
     OutputNotJson,
+    /// The other side took the request, and answered with a success that is not one of those that were expected.
+    UnexpectedSuccess,
     /// A nested run ended for this reason.
     Nested(ReasonCode),
     /// A code of the provider's own.
@@ -63,10 +65,10 @@ impl ProviderFault {
         ProviderFault { code, message, class, effect_unknown: false, retry_after_ms: None }
     }
 
-    /// Whether the work was done, and only what it gave cannot be read: an effect has happened, and no contract can be
-    /// judged.
-    pub fn is_unreadable(&self) -> bool {
-        self.code == FaultCode::OutputNotJson
+    /// Whether the work was done, and only what it gave is not what was asked for: an effect has happened, and its
+    /// contract is broken.
+    pub fn has_happened(&self) -> bool {
+        matches!(self.code, FaultCode::OutputNotJson | FaultCode::UnexpectedSuccess)
     }
 
     /// The same fault, after which the other side asks for a pause.
@@ -126,13 +128,14 @@ impl FaultCode {
             FaultCode::Denied => "denied",
             FaultCode::BudgetExhausted => "budget_exhausted",
             FaultCode::OutputNotJson => "output_not_json",
+            FaultCode::UnexpectedSuccess => "unexpected_success",
             FaultCode::Nested(reason) => reason.as_str(),
             FaultCode::Own(code) => code,
         }
     }
 
     pub fn parse(text: &str) -> FaultCode {
-        let mut named = COMMON.into_iter().chain([FaultCode::OutputNotJson]);
+        let mut named = COMMON.into_iter().chain([FaultCode::OutputNotJson, FaultCode::UnexpectedSuccess]);
         named
             .find(|code| code.as_str() == text)
             .or_else(|| ReasonCode::parse(text).map(FaultCode::Nested))
@@ -166,6 +169,7 @@ mod tests {
     fn codes_read_back_as_what_they_were() {
         let others = [
             FaultCode::OutputNotJson,
+            FaultCode::UnexpectedSuccess,
             FaultCode::Nested(ReasonCode::FailedGuarantee),
             FaultCode::own("bad_input"),
         ];

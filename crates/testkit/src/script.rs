@@ -196,7 +196,9 @@ fn reply(text: &str) -> Reply {
             let (status, pause) =
                 rest.split_once(" pause ").map_or((rest, None), |(status, pause)| (status, Some(pause)));
             let status: u16 = status.parse().expect("`http` has a status");
-            let fault = if status >= 500 || [408, 425, 429].contains(&status) {
+            let fault = if (200..300).contains(&status) {
+                ProviderFault::logical(FaultCode::UnexpectedSuccess, format!("status {status}"))
+            } else if status >= 500 || [408, 425, 429].contains(&status) {
                 ProviderFault::transient(FaultCode::own("status"), format!("status {status}"))
             } else {
                 ProviderFault::logical(FaultCode::own("status"), format!("status {status}"))

@@ -31,8 +31,9 @@ impl Proxies {
         Proxies(PROXY_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect())
     }
 
-    fn first(&self, names: &[&str]) -> Option<&str> {
-        names.iter().find_map(|name| self.0.get(*name)).map(String::as_str)
+    /// The first of these variables that is set, and its value.
+    fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
+        names.iter().find_map(|name| Some((*name, self.0.get(*name)?.as_str())))
     }
 }
 
@@ -40,7 +41,7 @@ impl Proxies {
 pub(super) fn proxy_for(proxies: &Proxies, url: &Uri) -> Result<Option<Proxy>, String> {
     let is_excluded = proxies
         .first(&["no_proxy", "NO_PROXY"])
-        .is_some_and(|list| is_listed(list, url.host().unwrap_or_default(), url.port_u16()));
+        .is_some_and(|(_, list)| is_listed(list, url.host().unwrap_or_default(), url.port_u16()));
     if is_excluded {
         return Ok(None);
     }
@@ -49,13 +50,23 @@ pub(super) fn proxy_for(proxies: &Proxies, url: &Uri) -> Result<Option<Proxy>, S
         Some("https") => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
         Some(_) | None => &["http_proxy", "all_proxy", "ALL_PROXY"],
     };
-    let Some(proxy) = proxies.first(names) else { return Ok(None) };
-    // The address of a proxy may contain a password.
-    let proxy =
-        Proxy::new(proxy).map_err(|_| "the proxy of the environment has no valid address".to_owned())?;
+    let Some((variable, address)) = proxies.first(names) else { return Ok(None) };
+    // The address of a proxy may contain a password, so no message has it.
+    let refused = |why: &str| {
+        format!(
+            "the proxy of `{variable}` {why}; change it, or name the host in `NO_PROXY` to send requests without it"
+        )
+    };
+    let scheme = address.split_once("://").map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
+    if scheme.starts_with("socks") {
+        return Err(refused(
+            "is a SOCKS proxy, which Escrow does not speak: `http` and `https` are supported",
+        ));
+    }
+    let proxy = Proxy::new(address).map_err(|_| refused("has no valid address"))?;
     match proxy.uri().scheme_str() {
         Some("http" | "https") => Ok(Some(proxy)),
-        Some(_) | None => Err("the proxy of the environment is neither `http` nor `https`".into()),
+        Some(_) | None => Err(refused("is neither `http` nor `https`")),
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::http_client::{self, Method};
 use crate::providers::{Attempt, Performance, Provider};
 
-pub(crate) use answer::{decoded, fault_of_status, fault_without_answer};
+pub(crate) use answer::{Changes, decoded, fault_of_status, fault_without_answer};
 pub(crate) use message::{Granted, MAX_BYTES, connect_timeout};
 
 pub struct Http;
@@ -78,10 +78,9 @@ async fn exchange(request: &Request, attempt: &Attempt) -> Answer {
         Ok(call) => call,
         Err(fault) => return Answer::fault(fault),
     };
-    let method = call.method;
     let began = std::time::Instant::now();
     match http_client::call(call, &attempt.cancellation).await {
-        Ok(reply) => answer::of_reply(request, method, &reply, began.elapsed()),
-        Err(error) => Answer::fault(fault_without_answer(method.is_mutating(), &error)),
+        Ok(reply) => answer::of_reply(request, &reply, began.elapsed()),
+        Err(error) => Answer::fault(fault_without_answer(Changes::Possible, &error)),
     }
 }

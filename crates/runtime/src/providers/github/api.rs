@@ -15,7 +15,7 @@ use crate::entropy::now_ms;
 use crate::http_client::{self, Body, Call, Header, Method, Proxies, Reach, Reply, pause_ms};
 use crate::providers::Attempt;
 use crate::providers::http::{
-    Granted, MAX_BYTES, connect_timeout, decoded, fault_of_status, fault_without_answer,
+    Changes, Granted, MAX_BYTES, connect_timeout, decoded, fault_of_status, fault_without_answer,
 };
 
 /// GitHub lists 100 items per page at most.
@@ -144,7 +144,7 @@ impl<'a> Api<'a> {
         let reply = self.request_change(Method::Delete, path, &Value::Null).await?;
         match reply.status {
             200..300 | 404 => Ok(()),
-            _ => Err(fault(true, &reply)),
+            _ => Err(fault(Changes::Possible, &reply)),
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> Api<'a> {
         let reply = self.request_change(method, path, body).await?;
         match reply.status {
             200..300 => Ok(reply),
-            _ => Err(fault(true, &reply)),
+            _ => Err(fault(Changes::Possible, &reply)),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Api<'a> {
         }
         let call = self.call(method, path, "application/vnd.github+json", Some(body));
         let answer = http_client::call(call, &self.attempt.cancellation).await;
-        let reply = answer.map_err(|error| fault_without_answer(true, &error))?;
+        let reply = answer.map_err(|error| fault_without_answer(Changes::Possible, &error))?;
         if (200..300).contains(&reply.status) {
             self.has_changed.store(true, Ordering::Relaxed);
         }
@@ -175,11 +175,11 @@ impl<'a> Api<'a> {
         loop {
             let call = self.call(Method::Get, path, accept, None);
             let answer = http_client::call(call, &self.attempt.cancellation).await;
-            let reply = answer.map_err(|error| fault_without_answer(false, &error))?;
+            let reply = answer.map_err(|error| fault_without_answer(Changes::Impossible, &error))?;
             if (200..300).contains(&reply.status) {
                 return Ok(reply);
             }
-            let fault = fault(false, &reply);
+            let fault = fault(Changes::Impossible, &reply);
             let pause = fault.retry_after_ms.map(Duration::from_millis).filter(|_| is_limited(&reply));
             match pause {
                 Some(pause) if reads < READS_MAX && Instant::now() + pause < self.until => {
@@ -242,7 +242,7 @@ fn is_limited(reply: &Reply) -> bool {
     reply.status == 429 || reply.status == 403 && (is_exhausted || reply.header("retry-after").is_some())
 }
 
-fn fault(is_mutating: bool, reply: &Reply) -> ProviderFault {
+fn fault(changes: Changes, reply: &Reply) -> ProviderFault {
     let said = decoded(reply).0;
     let said = said["message"].as_str().map(|message| format!(": {message}")).unwrap_or_default();
     if is_limited(reply) {
@@ -250,7 +250,7 @@ fn fault(is_mutating: bool, reply: &Reply) -> ProviderFault {
         return ProviderFault::transient(FaultCode::own("rate_limited"), message)
             .with_retry_after(pause_of(reply));
     }
-    let mut fault = fault_of_status(is_mutating, reply);
+    let mut fault = fault_of_status(changes, reply);
     fault.message.push_str(&said);
     fault
 }

@@ -7,9 +7,9 @@ use escrow_model::{Answer, Ending, FaultClass, FaultCode, ProviderFault, Request
 use serde_json::{Map, Value, json};
 
 use crate::entropy::now_ms;
-use crate::http_client::{CallError, Method, Problem, Reply, pause_ms};
+use crate::http_client::{CallError, Problem, Reply, pause_ms};
 
-pub(super) fn of_reply(request: &Request, method: Method, reply: &Reply, duration: Duration) -> Answer {
+pub(super) fn of_reply(request: &Request, reply: &Reply, duration: Duration) -> Answer {
     let (output, repeated_key) = decoded(reply);
     let mut record = record(reply, duration);
     if let Some(path) = repeated_key {
@@ -17,7 +17,7 @@ pub(super) fn of_reply(request: &Request, method: Method, reply: &Reply, duratio
     }
     let ending = match is_expected(request, reply.status) {
         true => Ending::Done,
-        false => Ending::Fault(fault_of_status(method.is_mutating(), reply)),
+        false => Ending::Fault(fault_of_status(Changes::Possible, reply)),
     };
     Answer { ending, output, record, env: Default::default(), flaw: None }
 }
@@ -66,9 +66,22 @@ fn record(reply: &Reply, duration: Duration) -> Map<String, Value> {
     ])
 }
 
+/// Whether a request can have changed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// Also that of a `GET`: a check that declares itself `external` knows more than its method says, and the engine ignores
+    /// doubt about every other one.
+    Possible,
+    Impossible,
+}
+
 /// The fault of an answer with a status that was not expected.
-pub(crate) fn fault_of_status(is_mutating: bool, reply: &Reply) -> ProviderFault {
+pub(crate) fn fault_of_status(changes: Changes, reply: &Reply) -> ProviderFault {
     let status = reply.status;
+    if (200..300).contains(&status) && reply.redirects == 0 {
+        let message = format!("status {status}{}, which `expect` does not list", name_of(status));
+        return ProviderFault::logical(FaultCode::UnexpectedSuccess, message);
+    }
     let class = match status {
         408 | 425 | 429 | 500.. => FaultClass::Transient,
         _ => FaultClass::Logical,
@@ -89,9 +102,9 @@ pub(crate) fn fault_of_status(is_mutating: bool, reply: &Reply) -> ProviderFault
     // A server that redirects may have done the work first, whatever the last address answered. Otherwise only a refusal
     // tells that nothing happened.
     let is_refusal = (400..500).contains(&status) && status != 408;
-    match is_mutating && (reply.redirects > 0 || !is_refusal) {
-        true => fault.with_unknown_effect(),
-        false => fault,
+    match changes {
+        Changes::Possible if reply.redirects > 0 || !is_refusal => fault.with_unknown_effect(),
+        Changes::Possible | Changes::Impossible => fault,
     }
 }
 
@@ -101,7 +114,7 @@ fn name_of(status: u16) -> String {
 }
 
 /// The fault of a request that was not answered, or not to its end.
-pub(crate) fn fault_without_answer(is_mutating: bool, error: &CallError) -> ProviderFault {
+pub(crate) fn fault_without_answer(changes: Changes, error: &CallError) -> ProviderFault {
     let message = error.message.clone();
     let fault = match error.problem {
         Problem::Request => ProviderFault::logical(FaultCode::own("unsendable"), message),
@@ -114,8 +127,8 @@ pub(crate) fn fault_without_answer(is_mutating: bool, error: &CallError) -> Prov
         Problem::Redirect => ProviderFault::logical(FaultCode::own("redirect"), message),
         Problem::Cancelled => ProviderFault::transient(FaultCode::Cancelled, message),
     };
-    match is_mutating && error.was_sent {
-        true => fault.with_unknown_effect(),
-        false => fault,
+    match changes {
+        Changes::Possible if error.was_sent => fault.with_unknown_effect(),
+        Changes::Possible | Changes::Impossible => fault,
     }
 }
