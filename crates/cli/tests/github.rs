@@ -30,6 +30,10 @@ struct Repository {
     reads: Vec<Says>,
     /// How many changes of what is there are refused.
     refused_patches: u32,
+    /// Reviews with comments on lines are refused.
+    refuses_lines: bool,
+    /// What the pull request says of its files.
+    changed_files: Option<usize>,
 }
 
 enum Fault {
@@ -65,7 +69,7 @@ impl Repository {
         let (path, query) = got.path.split_once('?').unwrap_or((&got.path, ""));
         let pull = json!({
             "number": 7, "merged": self.merged, "merge_commit_sha": "e5bd3914e2e596debea16f433f57875b5b90bcd6",
-            "head": { "sha": HEAD, "ref": "topic" },
+            "head": { "sha": HEAD, "ref": "topic" }, "changed_files": self.changed_files.unwrap_or(self.files),
         });
         match path.strip_prefix("/repos/octo/hello").unwrap_or_default() {
             "/pulls/7" if got.header("accept") == "application/vnd.github.diff" => {
@@ -120,6 +124,13 @@ impl Repository {
                 let count = self.labels.len();
                 self.labels.retain(|label| label["name"] != name);
                 Says::json(if self.labels.len() < count { 200 } else { 404 }, &json!([]))
+            }
+            ("POST", "/pulls/7/reviews")
+                if self.refuses_lines
+                    && body["comments"].as_array().is_some_and(|lines| !lines.is_empty()) =>
+            {
+                let errors = ["Pull request review thread line must be part of the diff"];
+                Says::json(422, &json!({ "message": "Unprocessable Entity", "errors": errors }))
             }
             ("POST", "/pulls/7/reviews") => {
                 let mut review =
@@ -393,6 +404,13 @@ fn a_limited_write_did_not_happen_and_is_tried_again_when_github_allows_it() {
             .with("X-RateLimit-Reset", "1"),
         Says::json(403, &json!({ "message": "You have exceeded a secondary rate limit" }))
             .with("Retry-After", "1"),
+        // A secondary limit with requests left has no pause; the reset of the primary one is the best guess.
+        Says::json(
+            403,
+            &json!({ "message": "You have exceeded a secondary rate limit. Please wait a few minutes." }),
+        )
+        .with("X-RateLimit-Remaining", "4999")
+        .with("X-RateLimit-Reset", "1"),
     ];
     for limit in limits {
         let world = World::new();
@@ -512,6 +530,73 @@ fn the_findings_of_a_verdict_become_comments_on_their_lines() {
 }
 
 #[test]
+fn a_review_whose_lines_github_refuses_has_its_findings_in_the_body() {
+    let world = World::new();
+    let finding = |line: u64, what: &str| json!({ "severity": "high", "category": "c", "file": "src/f0.rs", "line": line, "description": what });
+    world.desk.write("verdict.json", &verdict(&json!([finding(2, "on a line"), finding(99, "outside")])));
+    world.with(|repository| repository.refuses_lines = true);
+    let (code, document) = world.run(&REVIEW.replace("OP", "review.create"));
+    assert_eq!((code, &output(&document)["comments"]), (Some(0), &json!(0)), "{document:#}");
+    let sent = world.see(|repository| repository.reviews.clone());
+    assert_eq!(sent.len(), 1);
+    let body = sent[0]["body"].as_str().expect("a body");
+    assert!(
+        body.contains("`src/f0.rs:2`") && body.contains("on a line") && body.contains("outside"),
+        "{body}"
+    );
+    // Without lines it is refused for another reason, which is told.
+    let refused =
+        json!({ "message": "Unprocessable Entity", "errors": ["Can not approve your own pull request"] });
+    world.with(|repository| repository.faults.push(Fault::Instead(Says::json(422, &refused))));
+    let (code, document) = world.call("op: review.create\nbody: fine\nstate: approve");
+    assert_eq!((code, issue(&document)), (Some(1), "github/status"), "{document:#}");
+    assert!(document.to_string().contains("Can not approve your own pull request"), "{document:#}");
+}
+
+#[test]
+fn a_text_that_is_too_long_is_shortened_and_found_again() {
+    let world = World::new();
+    world.desk.write("verdict.json", &verdict(&json!([])).replace("one thing blocks", &"x".repeat(70_000)));
+    for op in ["review.create", "check.create"] {
+        world.with(|repository| repository.faults.push(Fault::After(Says::Cut)));
+        let (code, document) = world.run(&format!("{}    {RETRY}\n", REVIEW.replace("OP", op)));
+        assert_eq!(code, Some(0), "{op}: {document:#}");
+    }
+    assert_eq!(world.see(|repository| (repository.reviews.len(), repository.runs.len())), (1, 1));
+    for got in world.server.received() {
+        let body = if got.body.is_empty() { Value::Null } else { got.json() };
+        for text in [&body["body"], &body["output"]["summary"]] {
+            assert!(text.as_str().unwrap_or_default().chars().count() <= 65_536);
+        }
+    }
+}
+
+#[test]
+fn a_pull_request_with_more_files_than_github_lists_is_told() {
+    let world = World::new();
+    world.with(|repository| repository.files = 3_000);
+    let (code, document) = world.call("op: pr.files\nguarantee: output.length === 3000");
+    assert_eq!(code, Some(0), "{}", document["run"]);
+    world.with(|repository| repository.changed_files = Some(3_001));
+    let (code, document) = world.call("op: pr.files\nguarantee: output.length === 3000");
+    assert_eq!((code, issue(&document)), (Some(1), "github/too_large"), "{}", document["run"]);
+}
+
+#[test]
+fn a_diff_that_is_too_large_is_a_fault_and_never_a_part_of_it() {
+    let world = World::new();
+    let too_large = json!({ "message": "Sorry, the diff exceeded the maximum number of lines (20000)",
+                            "errors": [{ "resource": "PullRequest", "field": "diff", "code": "too_large" }] });
+    world.with(|repository| repository.reads = vec![Says::json(406, &too_large)]);
+    let (code, document) = world.call("op: pr.diff");
+    assert_eq!((code, issue(&document)), (Some(1), "github/status"), "{document:#}");
+    assert!(document.to_string().contains("maximum number of lines"), "{document:#}");
+    world.with(|repository| repository.reads = vec![Says::text(&"+x\n".repeat(6 << 20))]);
+    let (code, document) = world.call("op: pr.diff");
+    assert_eq!((code, issue(&document)), (Some(1), "github/too_large"), "{}", document["run"]);
+}
+
+#[test]
 fn annotations_are_sent_fifty_at_a_time_and_continued_after_a_fault() {
     let findings: Vec<Value> = (1..=120)
         .map(|line| json!({ "severity": "medium", "category": "c", "file": "a.rs", "line": line, "description": "d" }))
@@ -538,6 +623,13 @@ fn a_head_that_moved_is_not_merged() {
     let (code, document) = world.call("op: pr.merge\nexpected_head: 0000000\nmethod: squash");
     assert_eq!((code, issue(&document)), (Some(1), "github/status"), "{document:#}");
     assert!(!world.see(|repository| repository.merged));
+    let cannot = json!({ "message": "Pull Request is not mergeable" });
+    world.with(|repository| repository.faults.push(Fault::Instead(Says::json(405, &cannot))));
+    let (code, document) = world.call("op: pr.merge");
+    assert_eq!((code, issue(&document)), (Some(1), "github/status"), "{document:#}");
+    assert!(document.to_string().contains("not mergeable"), "{document:#}");
+    let effects = world.desk.escrow(&["effects", "--output", "json"]).json();
+    assert_eq!(effects["effects"][0]["state"], "failed", "{effects:#}");
     let (code, document) = world.call("op: pr.merge\nmethod: squash");
     assert_eq!(code, Some(0), "{document:#}");
     let sent = world.server.received().pop().expect("a request").json();
@@ -615,6 +707,49 @@ fn the_event_of_a_workflow_is_read_from_actions() {
     assert_eq!(*told, json!(["push", "topic", ["a.rs", "b.rs", "c.rs"], HEAD]));
     let (_, document) = world.run_with(&one("op: status.set\nstate: success"), &["--event", "gate"], &env);
     assert_eq!(document["checks"]["call"]["status"], "succeeded", "{document:#}");
+}
+
+/// The payloads of Actions, reduced to the members that count. A push has its commits without their files.
+#[test]
+fn the_files_of_a_workflow_come_from_its_commits_and_are_never_guessed() {
+    let world = World::new();
+    let git = |script: &str| {
+        let git = "git -c user.name=a -c user.email=a@b.c -c commit.gpgsign=false";
+        let script = script.replace("git ", &format!("{git} "));
+        let mut shell = std::process::Command::new("sh");
+        let done =
+            shell.args(["-ec", &script]).current_dir(world.desk.path()).output().expect("git is there");
+        assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text").trim().to_owned()
+    };
+    git("printf '*.json\\n*.yaml\\n' > .gitignore; git init -q -b main; git add .; git commit -qm 1");
+    let before = git("git rev-parse HEAD");
+    git("git switch -qc topic; echo 1 > a.rs; git add .; git commit -qm 2");
+    let after = git("git rev-parse HEAD; git switch -q main");
+    let repository = json!({ "full_name": "octo/hello" });
+    let commits = json!([{ "id": after, "message": "2", "distinct": true, "author": { "name": "a" } }]);
+    let push = json!({ "ref": "refs/heads/topic", "before": before, "after": after, "repository": repository, "commits": commits });
+    let mut moved_back = push.clone();
+    (moved_back["before"], moved_back["after"]) = (json!(after), json!(before));
+    moved_back["commits"] = json!([]);
+    let pull = json!({ "action": "synchronize", "number": 7, "repository": repository, "pull_request": {
+        "number": 7, "base": { "ref": "main", "sha": before }, "head": { "ref": "topic", "sha": after } } });
+    let playbook = "checks: {tell: {type: script, content: 'return [branch, filesChanged]'}}\n";
+    for (name, payload) in
+        [("push", &push), ("push", &moved_back), ("pull_request", &pull), ("pull_request_target", &pull)]
+    {
+        let path = world.desk.write("payload.json", &payload.to_string());
+        let env = [("GITHUB_EVENT_PATH", path.to_str().expect("text")), ("GITHUB_EVENT_NAME", name)];
+        let (code, document) = world.run_with(playbook, &["--event", "github"], &env);
+        assert_eq!(code, Some(0), "{name}: {document:#}");
+        assert_eq!(document["checks"]["tell"]["output"], json!(["topic", ["a.rs"]]), "{name}");
+    }
+    let unknown = push.to_string().replace(&before, &"1".repeat(40));
+    let path = world.desk.write("payload.json", &unknown);
+    let env = [("GITHUB_EVENT_PATH", path.to_str().expect("text")), ("GITHUB_EVENT_NAME", "push")];
+    let (code, document) = world.run_with(playbook, &["--event", "github"], &env);
+    assert_ne!(code, Some(0), "{document:#}");
+    assert!(document.to_string().contains("fetch-depth: 0"), "{document:#}");
 }
 
 #[test]

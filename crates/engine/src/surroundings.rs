@@ -35,9 +35,15 @@ pub(crate) const STARS: &str = "***";
 const TITLE_LENGTH_MAX: usize = 200;
 const FROM_GIT: [&str; 4] = ["filesChanged", "filesCount", "branch", "baseBranch"];
 
-/// The files of the commits of a push, as GitHub's payload lists them.
+/// The files of the commits of a push, as GitHub's webhooks list them. The payload of Actions has the commits without their
+/// files, and a push that moves a branch back has no commits: that is not known, rather than nothing.
 fn pushed_files(payload: &Map<String, Value>) -> Option<Value> {
-    let commits = payload.get("commits")?.as_array()?;
+    let commits = payload.get("commits")?.as_array().filter(|commits| !commits.is_empty())?;
+    let has_files =
+        |commit: &Value| ["added", "modified", "removed"].iter().any(|name| commit[*name].is_array());
+    if !commits.iter().all(has_files) {
+        return None;
+    }
     let lists = commits.iter().flat_map(|commit| ["added", "modified", "removed"].map(|name| &commit[name]));
     let files: BTreeSet<&str> =
         lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use escrow_model::{Facts, Plan, PlanReads, RunOptions};
 
-use crate::git::git_facts;
+use crate::git::{Comparison, git_facts};
 use crate::http_client::PROXY_VARIABLES;
 use crate::inspection::{Depth, inspect};
 use crate::providers::{self, Environment};
@@ -34,7 +34,11 @@ pub async fn gather(plan: &Plan, options: &RunOptions, secrets: &Secrets) -> Fac
             Some((name.clone(), environment.value(name)?.into_string().ok()?))
         })
         .collect();
-    let git = if reads.wants_git() { Some(git_facts(directory).await) } else { None };
+    let git = if reads.wants_git() {
+        Some(git_facts(directory, &Comparison::of(&options.payload)).await)
+    } else {
+        None
+    };
     let before = inspect(artifacts, &plan.artifacts_before(), Depth::Identity);
     let asking = plan.checks.iter().filter(|check| check.requires_approval.is_some());
     let captured = asking.map(|check| {

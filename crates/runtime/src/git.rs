@@ -9,25 +9,79 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use escrow_model::GitFacts;
+use serde_json::{Map, Value};
 
 use crate::process::{End, Process, find_program, run};
 
 /// How long git may take, all questions together.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Branch, base branch, and the files that differ from where the branch left its base: committed, not
-/// committed and untracked, without `.escrow`. Paths are relative to the root of the repository. The error is
+/// What the files of a run are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// With where the branch left its base.
+    Branch,
+    /// The commits of an event are compared, whatever is checked out: a job of `pull_request_target` has the base.
+    PullRequest { base: String, head: String },
+    /// Without a commit before it, the branch is new.
+    Push { before: Option<String>, after: String },
+}
+
+impl Comparison {
+    /// As the payload of an event of GitHub asks for.
+    pub fn of(payload: &Map<String, Value>) -> Comparison {
+        let pull = payload.get("pull_request");
+        let side = |name: &str| commit(pull?.get(name)?.get("sha")?);
+        if let Some((base, head)) = side("base").zip(side("head")) {
+            return Comparison::PullRequest { base, head };
+        }
+        match payload.get("after").and_then(commit) {
+            Some(after) => Comparison::Push { before: payload.get("before").and_then(commit), after },
+            None => Comparison::Branch,
+        }
+    }
+}
+
+/// A whole id of a commit. Nothing else becomes an argument of git; zeros stand for none.
+fn commit(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_id && text.bytes().any(|byte| byte != b'0')).then(|| text.to_owned())
+}
+
+/// Branch, base branch, and the files that differ from where the branch left its base, or between the commits of an event:
+/// committed, not committed and untracked, without `.escrow`. Paths are relative to the root of the repository. The error is
 /// a text for people; outside a repository there are no facts.
-pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
+pub async fn git_facts(directory: &Path, comparison: &Comparison) -> Result<GitFacts, String> {
     let mut git = Git::new(directory)?;
     git.directory = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"]).await?);
     let branch = git.line_if_any(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
     let base = Base::find(&git).await?;
     let mut files = BTreeSet::new();
     let head = git.line_if_any(&["rev-parse", "--quiet", "--verify", "HEAD"]).await?;
-    if let (Some(base), Some(head)) = (&base, &head) {
-        let left_at = base.left_by(&git, head).await?;
-        let question = ["diff-tree", "-r", "--name-only", "--no-renames", "-z", &left_at, head];
+    let compared = match (comparison, base.as_ref()) {
+        (Comparison::PullRequest { base, head }, _) => {
+            git.must_have(base).await?;
+            git.must_have(head).await?;
+            Some((git.left_at(base, head).await?, head.clone()))
+        }
+        (Comparison::Push { before: Some(before), after }, _) => {
+            git.must_have(before).await?;
+            git.must_have(after).await?;
+            Some((before.clone(), after.clone()))
+        }
+        (Comparison::Push { before: None, after }, Some(base)) => {
+            git.must_have(after).await?;
+            Some((git.left_at(&base.reference, after).await?, after.clone()))
+        }
+        (Comparison::Branch, Some(base)) => match &head {
+            Some(head) => Some((git.left_at(&base.reference, head).await?, head.clone())),
+            None => None,
+        },
+        (Comparison::Push { before: None, .. } | Comparison::Branch, None) => None,
+    };
+    if let Some((left_at, head)) = &compared {
+        let question = ["diff-tree", "-r", "--name-only", "--no-renames", "-z", left_at, head];
         add_names(&mut files, git.text(&question).await?.split('\0'));
     }
     // `diff` would do as well, but it writes the index when times differ, and may be in the way of a commit.
@@ -87,13 +141,6 @@ impl Base {
             Base { name: short.to_owned(), reference: reference.to_owned() }
         }))
     }
-
-    /// The commit at which the branch left its base.
-    async fn left_by(&self, git: &Git, head: &str) -> Result<String, String> {
-        git.line_if_any(&["merge-base", &self.reference, head]).await?.ok_or_else(|| {
-            format!("git knows no common commit with `{}`; a shallow clone needs more history", self.name)
-        })
-    }
 }
 
 struct Git {
@@ -108,6 +155,25 @@ impl Git {
         let program =
             find_program(OsStr::new("git"), path.as_deref(), directory).map_err(|error| error.message())?;
         Ok(Git { program, directory: directory.to_owned(), until: Instant::now() + DEADLINE })
+    }
+
+    /// A shallow clone lacks most commits. To compare nothing would show that nothing changed.
+    async fn must_have(&self, commit: &str) -> Result<(), String> {
+        let peeled = format!("{commit}^{{commit}}");
+        match self.ask(&["rev-parse", "--quiet", "--verify", &peeled]).await? {
+            (0, _) => Ok(()),
+            (_, _) => Err(format!(
+                "git does not have the commit {commit} of the event; fetch it (`fetch-depth: 0` of `actions/checkout`)"
+            )),
+        }
+    }
+
+    /// The commit at which `head` left its base.
+    async fn left_at(&self, base: &str, head: &str) -> Result<String, String> {
+        self.line_if_any(&["merge-base", base, head]).await?.ok_or_else(|| {
+            let base = base.rsplit('/').next().unwrap_or(base);
+            format!("git knows no common commit with `{base}`; a shallow clone needs more history")
+        })
     }
 
     async fn line(&self, question: &[&str]) -> Result<String, String> {

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use escrow_model::GitFacts;
-use escrow_runtime::git::git_facts;
+use escrow_runtime::git::{Comparison, git_facts};
+use serde_json::{Value, json};
 use support::block_on;
 use tempfile::TempDir;
 
@@ -29,7 +30,7 @@ fn repository(script: &str) -> TempDir {
 }
 
 fn facts(directory: &Path) -> Result<GitFacts, String> {
-    block_on(git_facts(directory))
+    block_on(git_facts(directory, &Comparison::Branch))
 }
 
 /// `branch <- base: files`
@@ -148,4 +149,62 @@ fn asking_changes_nothing_in_the_repository() {
     let before = index();
     facts(folder.path()).unwrap();
     assert_eq!(before, index());
+}
+
+/// The id of a commit.
+fn id(directory: &Path, name: &str) -> String {
+    let output = Command::new("git").args(["rev-parse", name]).current_dir(directory).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn files(directory: &Path, payload: &Value) -> Result<Vec<String>, String> {
+    let comparison = Comparison::of(payload.as_object().unwrap());
+    block_on(git_facts(directory, &comparison)).map(|facts| facts.files_changed)
+}
+
+fn pull_request(base: &str, head: &str) -> Value {
+    json!({ "pull_request": { "base": { "sha": base, "ref": "release" }, "head": { "sha": head, "ref": "topic" } } })
+}
+
+/// `release` has left `main`, and `topic` has left `release`.
+const TOPIC: &str = "git switch -qc release; echo 1 > released; git add .; git commit -qm 2; \
+                     git switch -qc topic; echo 1 > mine; git add .; git commit -qm 3;";
+
+#[test]
+fn the_files_of_a_pull_request_are_those_between_its_commits_whatever_is_checked_out() {
+    for checkout in ["topic", "release", "main", "--detach release"] {
+        let folder = repository(&format!("{COMMIT} {TOPIC} git switch -q {checkout}"));
+        let payload = pull_request(&id(folder.path(), "release"), &id(folder.path(), "topic"));
+        assert_eq!(files(folder.path(), &payload).unwrap(), ["mine"], "{checkout}");
+    }
+}
+
+#[test]
+fn the_files_of_a_push_are_those_between_its_commits_also_when_it_goes_back() {
+    let folder = repository(&format!("{COMMIT} {TOPIC} git switch -q main; git merge -q topic"));
+    let push = |before: &str, after: &str| json!({ "before": before, "after": after });
+    let (first, last) = (id(folder.path(), "main~2"), id(folder.path(), "main"));
+    assert_eq!(files(folder.path(), &push(&first, &last)).unwrap(), ["mine", "released"]);
+    assert_eq!(files(folder.path(), &push(&last, &first)).unwrap(), ["mine", "released"]);
+    let created = push(&"0".repeat(40), &id(folder.path(), "topic"));
+    let folder = repository(&format!("{COMMIT} {TOPIC} git switch -q main"));
+    let created_here = push(&"0".repeat(40), &id(folder.path(), "topic"));
+    assert_eq!(files(folder.path(), &created_here).unwrap(), ["mine", "released"]);
+    assert!(files(tempfile::tempdir().unwrap().path(), &created).is_err());
+}
+
+#[test]
+fn a_commit_that_a_shallow_clone_lacks_is_told_and_never_taken_for_no_change() {
+    let origin = repository(&format!("{COMMIT} {TOPIC}"));
+    let clone = repository(&format!("git clone -q --depth 1 file://{} here", origin.path().display()));
+    let here = clone.path().join("here");
+    let (base, head) = (id(origin.path(), "release"), id(origin.path(), "topic"));
+    for payload in [pull_request(&base, &head), json!({ "before": base, "after": head })] {
+        let told = files(&here, &payload).unwrap_err();
+        assert!(told.contains(&base) && told.contains("fetch-depth: 0"), "{told}");
+    }
+    // Only ids of commits become arguments of git.
+    for odd in ["--output=/tmp/x", "main", "HEAD", ""] {
+        assert_eq!(Comparison::of(pull_request(odd, odd).as_object().unwrap()), Comparison::Branch);
+    }
 }

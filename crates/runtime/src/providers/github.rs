@@ -103,6 +103,12 @@ const NUMBER: &str = "{{ event.pull_request.number \
                       event.issue_number if event.issue_number is defined else '' }}";
 const SHA: &str = "{{ event.pull_request.head.sha if event.pull_request is defined \
                    and event.pull_request.head is defined and event.pull_request.head.sha is defined else \
+                   event.workflow_run.head_sha \
+                   if event.workflow_run is defined and event.workflow_run.head_sha is defined else \
+                   event.check_suite.head_sha \
+                   if event.check_suite is defined and event.check_suite.head_sha is defined else \
+                   event.merge_group.head_sha \
+                   if event.merge_group is defined and event.merge_group.head_sha is defined else \
                    event.head_sha if event.head_sha is defined else \
                    event.after if event.after is defined else '' }}";
 

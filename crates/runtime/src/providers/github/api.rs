@@ -54,6 +54,13 @@ impl Tells {
     }
 }
 
+/// How GitHub took what was sent.
+pub(super) enum Offered {
+    Made(Value),
+    /// Its content was refused (422), so nothing has happened.
+    Unprocessable(ProviderFault),
+}
+
 /// A list that was read page by page.
 pub(super) struct Listed {
     pub(super) items: Vec<Value>,
@@ -130,10 +137,29 @@ impl<'a> Api<'a> {
         body: &Value,
         tells: Tells,
     ) -> Result<Value, ProviderFault> {
-        let reply = self.write(method, path, body).await?;
+        match self.offer(method, path, body, tells).await? {
+            Offered::Made(answer) => Ok(answer),
+            Offered::Unprocessable(fault) => Err(fault),
+        }
+    }
+
+    /// The same, for a request whose content may be refused.
+    pub(super) async fn offer(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        tells: Tells,
+    ) -> Result<Offered, ProviderFault> {
+        let reply = self.request_change(method, path, body).await?;
+        match reply.status {
+            200..300 => {}
+            422 => return Ok(Offered::Unprocessable(fault(Changes::Possible, &reply))),
+            _ => return Err(fault(Changes::Possible, &reply)),
+        }
         let answer = json(&reply)?;
         if tells.is_in(&answer) {
-            return Ok(answer);
+            return Ok(Offered::Made(answer));
         }
         let message = format!("GitHub's answer to `{path}` does not tell what was made");
         Err(ProviderFault::logical(FaultCode::own("transport"), message))
@@ -144,15 +170,6 @@ impl<'a> Api<'a> {
         let reply = self.request_change(Method::Delete, path, &Value::Null).await?;
         match reply.status {
             200..300 | 404 => Ok(()),
-            _ => Err(fault(Changes::Possible, &reply)),
-        }
-    }
-
-    /// An answer of success.
-    async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Reply, ProviderFault> {
-        let reply = self.request_change(method, path, body).await?;
-        match reply.status {
-            200..300 => Ok(reply),
             _ => Err(fault(Changes::Possible, &reply)),
         }
     }
@@ -236,15 +253,20 @@ fn not_as_expected(path: &str) -> ProviderFault {
     ProviderFault::logical(FaultCode::own("transport"), format!("GitHub's answer to `{path}` is not a list"))
 }
 
-/// 429, or 403 with an exhausted limit or a pause that is asked for.
+/// 429, or 403 with an exhausted limit, a pause that is asked for, or words that say so: secondary limits need not have
+/// headers.
 fn is_limited(reply: &Reply) -> bool {
-    let is_exhausted = reply.header("x-ratelimit-remaining") == Some("0");
-    reply.status == 429 || reply.status == 403 && (is_exhausted || reply.header("retry-after").is_some())
+    let is_exhausted = || reply.header("x-ratelimit-remaining") == Some("0");
+    let is_said = || {
+        let said = decoded(reply).0["message"].as_str().unwrap_or_default().to_ascii_lowercase();
+        said.contains("rate limit") || said.contains("abuse detection")
+    };
+    reply.status == 429
+        || reply.status == 403 && (is_exhausted() || reply.header("retry-after").is_some() || is_said())
 }
 
 fn fault(changes: Changes, reply: &Reply) -> ProviderFault {
-    let said = decoded(reply).0;
-    let said = said["message"].as_str().map(|message| format!(": {message}")).unwrap_or_default();
+    let said = said(&decoded(reply).0);
     if is_limited(reply) {
         let message = format!("GitHub limits the rate (status {}){said}", reply.status);
         return ProviderFault::transient(FaultCode::own("rate_limited"), message)
@@ -253,6 +275,14 @@ fn fault(changes: Changes, reply: &Reply) -> ProviderFault {
     let mut fault = fault_of_status(changes, reply);
     fault.message.push_str(&said);
     fault
+}
+
+/// GitHub's message, with the first of its errors.
+fn said(body: &Value) -> String {
+    let error = &body["errors"][0];
+    let message = body["message"].as_str();
+    let detail = error.as_str().or(error["message"].as_str());
+    message.into_iter().chain(detail).map(|text| format!(": {text}")).collect()
 }
 
 /// `Retry-After`, or the time at which the limit is reset; a minute where GitHub says neither.

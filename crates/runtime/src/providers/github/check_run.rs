@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Tells};
 use super::finding::ReviewVerdict;
 use super::target::Target;
-use super::{Found, unusable};
+use super::{Found, marker, unusable};
 use crate::http_client::Method;
 
 /// GitHub takes no more in one request.
@@ -115,7 +115,7 @@ impl<'a> Wanted<'a> {
             let (file, line) = finding.place?;
             Some(json!({
                 "path": file, "start_line": line, "end_line": line,
-                "annotation_level": finding.level(), "message": finding.text,
+                "annotation_level": finding.level(), "message": marker::shortened(&finding.text),
             }))
         });
         let summary = match (target.text("body"), &verdict) {
@@ -129,7 +129,7 @@ impl<'a> Wanted<'a> {
             name,
             conclusion: conclusion.to_owned(),
             title,
-            summary,
+            summary: marker::shortened(&summary),
             annotations: annotations.collect(),
         })
     }

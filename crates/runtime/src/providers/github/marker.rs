@@ -5,7 +5,21 @@ use std::fmt::Write as _;
 /// The text with the effect key in an HTML comment, which GitHub does not show. A marker in the text itself, which an agent
 /// may have written, is made unreadable: it would make another effect look done.
 pub(super) fn signed(body: &str, key: &str) -> String {
-    format!("{}\n\n{}", unmarked(body), of_effect(key))
+    format!("{}\n\n{}", shortened(&unmarked(body)), of_effect(key))
+}
+
+/// GitHub refuses texts of more than 65,536 characters; the rest is for markers.
+const TEXT_LENGTH_MAX: usize = 60_000;
+
+/// The text, or its beginning with a note that the rest is missing. A review that is refused as a whole helps no one.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TEXT_LENGTH_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let missing = text[end..].chars().count();
+            format!("{}\n\n*Shortened: {missing} more characters do not fit.*", &text[..end])
+        }
+    }
 }
 
 /// The text without a readable marker.
@@ -33,7 +47,16 @@ pub(super) fn of_comment(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of_comment;
+    use super::{of_comment, shortened, signed};
+
+    #[test]
+    fn a_long_text_is_shortened_and_keeps_its_marker() {
+        let long = "ä".repeat(70_000);
+        let body = signed(&long, "e_1");
+        assert!(body.chars().count() < 65_000 && body.ends_with("<!-- escrow:effect e_1 -->"));
+        assert!(body.contains("Shortened: 10000 more characters"));
+        assert_eq!(shortened("short"), "short");
+    }
 
     #[test]
     fn two_names_are_two_markers_and_neither_ends_the_html_comment() {
