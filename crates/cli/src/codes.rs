@@ -55,6 +55,8 @@ mod tests {
             "check_failed",
             "env_refused",
             "expression_error",
+            "login_lost",
+            "login_not_written_back",
             "nested_warnings",
             "nothing_ran",
             "optional_artifact_missing",

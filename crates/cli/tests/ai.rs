@@ -710,9 +710,59 @@ fn a_login_is_lent_and_written_back_if_it_changed() {
     let home = agents.desk.path().join("home").display().to_string();
     let agents = agents.variable("HOME", &home);
     let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p, auth: login } }");
-    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+        assert_eq!(warning(&document), "login_lost", "{left}: {document:#}");
+        assert_eq!(reason(&document), "run.completed.with_warnings", "{left}");
+    }
+}
+
+fn warning(document: &Value) -> &str {
+    document["run"]["warnings"][0]["code"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_login_that_may_be_lost_is_a_warning_and_needs_attention_however_the_run_ended() {
+    let dropped = r#"{"oauth":{"accessToken":"new-0123456789abcdef"}}"#;
+    for (left, ends, why) in [
+        (&*format!("printf '%s' '{dropped}' > \"$login\""), "result Done.", "`oauth.expiresAt` is missing"),
+        (&*format!("printf '%s' '{dropped}' > \"$login\""), "exit 1", "`oauth.expiresAt` is missing"),
+        ("rm \"$login\"", "exit 1", "has removed its login"),
+    ] {
+        let (agents, file) = logged_in(&format!("{left}; say hello; {ends}"));
+        let document = agents.run(LOGGED_IN);
+        assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN, "{left}");
+        assert_eq!(warning(&document), "login_lost", "{left}, {ends}: {document:#}");
+        let message = document["run"]["warnings"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why) && message.contains("log in again"), "{message}");
+        assert!(!message.contains("0123456789abcdef"), "{message}");
+        let attention = agents.escrow(&["attention"]).stdout;
+        assert!(attention.contains("log in again"), "{left}, {ends}: {attention}");
+    assert_eq!(reason(&document), "run.completed.with_warnings", "{document:#}");
     assert_eq!(document["checks"]["main"]["output"], "key: ", "a key would take precedence");
     let seen = fs::read_to_string(artifacts(&agents, &document).join("seen")).expect("lent");
+#[test]
+fn a_login_that_was_lost_with_escrow_itself_is_told_by_the_resumed_run() {
+    let (agents, file) = logged_in(
+        "mkdir -p kept
+         if [ ! -e kept/cut ]; then printf '{\"oauth\":' > \"$login\"; touch kept/cut; sleep 60; fi
+         say hello; result Done.",
+    );
+    agents.desk.write("playbook.yaml", LOGGED_IN);
+    let mut command = agents.desk.command(&["run", "playbook.yaml"]);
+    command.env_remove("ANTHROPIC_API_KEY").envs(agents.variables.iter().map(|(name, value)| (name, value)));
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut running = command.spawn().expect("the binary runs");
+    wait_for("the cut login", || agents.desk.path().join("kept/cut").exists());
+    running.kill().expect("it runs");
+    running.wait().expect("it was killed");
+    let resumed = agents.escrow(&["resume", "last", "--output", "json"]).json();
+    assert_eq!(
+        (warning(&resumed), reason(&resumed)),
+        ("login_lost", "run.completed.with_warnings"),
+        "{resumed:#}"
+    );
+    assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN);
+}
+
     assert_eq!(seen, "{\"token\":\"old\"}");
     assert_eq!(agents.desk.read("home/.claude/.credentials.json"), "{\"token\":\"new\"}\n");
     fs::remove_file(agents.desk.path().join("home/.claude/.credentials.json")).expect("it is there");
@@ -725,6 +775,7 @@ fn the_figures_of_a_run_are_added_up_and_shown() {
     let agents = Agents::claude("say hello; result Done.");
     let document = agents.run(
         "
+    assert_eq!(warning(&document), "login_not_written_back", "{document:#}");
 checks:
   one: { type: ai, harness: claude, prompt: p }
   two: { type: ai, harness: claude, prompt: p, depends_on: one }

@@ -3,7 +3,7 @@
 
 use escrow_model::{
     Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, ProviderName, ReasonCode, Recovery,
-    RetryKind, ScopePath, Severity, Verdict,
+    RetryKind, ScopePath, Severity, Verdict, Warning,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -281,6 +281,18 @@ fn is_repairable(issue: &Issue) -> bool {
 }
 
 impl Deciding<'_> {
+    /// A login of the user that was lent and could not be given back is the business of a person, however the attempt ended.
+    pub(crate) fn warn_of_login(&mut self, check: CheckIndex, answer: &Answer) {
+        let Some(problem) = answer.record.get("login_problem").and_then(Value::as_str) else { return };
+        let is_lost = answer.record.get("login_lost") == Some(&Value::Bool(true));
+        let name = self.plan().check(check).name.clone();
+        self.warn_once(Warning {
+            code: if is_lost { "login_lost" } else { "login_not_written_back" }.into(),
+            message: format!("`{name}`: {problem}"),
+            check: Some(name),
+        });
+    }
+
     /// True when a repair was scheduled: an attempt of its own that continues the conversation.
     pub(crate) fn schedule_repair(&mut self, location: &Location) -> bool {
         let Location { check, scope } = location;

@@ -175,6 +175,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         let spec = plan.check(*check);
         self.admit_env(*check, &mut answer);
+        self.warn_of_login(*check, &answer);
         let unknown = match &answer.ending {
             Ending::Fault(fault) => {
                 fault.effect_unknown && spec.criticality == Criticality::External && !spec.idempotent

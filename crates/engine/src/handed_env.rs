@@ -50,10 +50,14 @@ impl Deciding<'_> {
                 message: format!("`{name}`: {refusal}"),
                 check: Some(name.clone()),
             };
-            // A retry that writes the same adds nothing.
-            if !self.state.warnings.contains(&warning) {
-                self.record(Event::WarningRaised { warning });
-            }
+            self.warn_once(warning);
+        }
+    }
+
+    /// Raises a warning, unless an earlier attempt has raised the same one.
+    pub(crate) fn warn_once(&mut self, warning: Warning) {
+        if !self.state.warnings.contains(&warning) {
+            self.record(Event::WarningRaised { warning });
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum AttentionKind {
     Aborted,
     /// The process that drove the run is gone.
     Interrupted,
-    /// It completed, and an optional artifact is missing.
+    /// It completed with warnings, or has lost the login of the user, however it ended.
     Warning,
     /// A person could not be told what waits.
     Undelivered,

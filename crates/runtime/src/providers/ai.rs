@@ -85,9 +85,11 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Answer, Provide
     }
     let returned = login.give_back();
     home.tidy();
-    let mut answer = outcome?;
-    if let Err(error) = returned {
-        answer.record.insert("login_problem".into(), error.to_string().into());
+    let Err(problem) = returned else { return outcome };
+    let mut answer = outcome.unwrap_or_else(Answer::fault);
+    answer.record.insert("login_problem".into(), problem.to_string().into());
+    if problem.is_lost() {
+        answer.record.insert("login_lost".into(), true.into());
     }
     Ok(answer)
 }

@@ -67,6 +67,7 @@ impl BlockingStore {
                 .chain(causes::undelivered(connection)?)
                 .chain(causes::unknown_effects(connection)?)
                 .chain(causes::not_begun(connection)?)
+                .chain(causes::lost_logins(connection)?)
             {
                 add(one, &dismissals, &mut items);
             }
@@ -135,6 +136,7 @@ pub(crate) fn forget_gone(connection: &Connection) -> Result<(), SqliteError> {
         .chain(causes::undelivered(connection)?)
         .chain(causes::unknown_effects(connection)?)
         .chain(causes::not_begun(connection)?)
+        .chain(causes::lost_logins(connection)?)
     {
         add(one, &dismissals, &mut left);
     }

@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use escrow_model::{Delivery, DeliveryStatus, Event, Evidence, Reason, ReasonCode, ScopePath, WaitKind};
+use escrow_model::{
+    Delivery, DeliveryStatus, Event, Evidence, Reason, ReasonCode, ScopePath, WaitKind, Warning,
+};
 use escrow_store::{AttentionItem, AttentionKind, BlockingStore, Liveness};
 
 use crate::support::{House, Tenant, ended, overridden};
@@ -137,6 +139,25 @@ fn what_waits_and_who_died_are_listed_until_they_are_answered() {
     assert_eq!(gone.len(), 1);
     assert_eq!(gone[0].runs[0].as_str(), "r_b");
     a.commit(&[ended(ReasonCode::CancelledUser)]);
+    check(&house.store, &[]);
+}
+
+#[test]
+fn a_lost_login_is_listed_however_its_run_ended_until_one_completes() {
+    let house = House::new();
+    let lost = Event::WarningRaised {
+        warning: Warning {
+            code: "login_lost".into(),
+            message: "`main`: log in again".into(),
+            check: Some("main".into()),
+        },
+    };
+    run(&house, "a", &[lost.clone(), ended(ReasonCode::CancelledUser)]);
+    check(&house.store, &["Warning login_lost main x1"]);
+    run(&house, "b", &[lost, failed_at("main")]);
+    check(&house.store, &["Failed run.failed.check_failed main x1", "Warning login_lost main x2"]);
+    let mut later = house.start("c", 2_000);
+    later.commit(&[ended(ReasonCode::CompletedOk)]);
     check(&house.store, &[]);
 }
 

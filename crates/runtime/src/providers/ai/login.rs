@@ -8,10 +8,12 @@
 //!
 //! **Invariant:** one borrower at a time: two programs that renew the same token would invalidate each other's. What comes
 //! back replaces the file at once, or not at all: only a login with the members of the one that was lent, and only while the
-//! user's file still is the one that was lent.
+//! user's file still is the one that was lent. What is not written back is a [`Problem`] of the attempt, and of the next one if
+//! Escrow was ended meanwhile.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -22,7 +24,7 @@ use escrow_harness::{Auth, LoginFile};
 use escrow_model::{FaultCode, ProviderFault};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::super::Attempt;
@@ -34,12 +36,48 @@ use crate::private_files::create_file;
 /// A login that is lent, or nothing.
 pub(super) struct LentLogin(Option<RefCell<Loan>>);
 
+/// Why a renewed login was not written back.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// The user has another login by now, which stays.
+    Replaced,
+    /// The program left something else than a renewed login: the user may be logged out.
+    Lost { harness: String, why: String },
+}
+
+impl Problem {
+    pub(super) fn is_lost(&self) -> bool {
+        match self {
+            Problem::Replaced => false,
+            Problem::Lost { .. } => true,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Replaced => formatter.write_str(
+                "the login was changed while it was lent; the one that the program renewed was not written back",
+            ),
+            Problem::Lost { harness, why } => {
+                write!(
+                    formatter,
+                    "{why}, and was not written back; if `{harness}` says that you are logged out, log in again"
+                )
+            }
+        }
+    }
+}
+
 struct Loan {
     source: PathBuf,
     /// The private home, which the harness can write to.
     home: PathBuf,
     target: PathBuf,
     note: NoteFile,
+    /// What an attempt that ended with Escrow could not give back.
+    left: Option<Problem>,
     /// What the user's file holds: what was lent, or what was written back since.
     contents: Vec<u8>,
     /// Held until the login was given back.
@@ -70,6 +108,9 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// The end of the names of notes.
 const NOTE: &str = "login";
+
+/// The end of the names of files with what could not be given back after Escrow was ended.
+const LOST: &str = "login-lost";
 
 /// Shorter members are words, such as the kind of a subscription.
 const SECRET_BYTES_MIN: usize = 16;
@@ -123,6 +164,7 @@ impl LentLogin {
         let contents = read(&source).map_err(|error| missing(&error))?;
         let note = NoteFile { path: home.path().with_extension(NOTE), harness: spec.name };
         let home = home.path().to_owned();
+        let left = take_lost(&attempt.spool);
         let lent = note
             .write(&contents)
             .and_then(|()| beneath::create_file(&home, &target))
@@ -131,7 +173,7 @@ impl LentLogin {
             let _ = fs::remove_file(&note.path);
             return Err(missing(&error));
         }
-        Ok(LentLogin(Some(RefCell::new(Loan { source, home, target, note, contents, lock }))))
+        Ok(LentLogin(Some(RefCell::new(Loan { source, home, target, note, left, contents, lock }))))
     }
 
     /// Writes back what the harness renews, for as long as it runs.
@@ -143,7 +185,7 @@ impl LentLogin {
         }
     }
 
-    pub(super) fn write_back(&self) -> io::Result<()> {
+    pub(super) fn write_back(&self) -> Result<(), Problem> {
         self.0.as_ref().map_or(Ok(()), |loan| loan.borrow_mut().write_back())
     }
 
@@ -157,35 +199,37 @@ impl LentLogin {
     }
 
     /// Takes the login back. A login that the harness renewed replaces that of the user.
-    pub(super) fn give_back(self) -> io::Result<()> {
+    pub(super) fn give_back(self) -> Result<(), Problem> {
         let Some(loan) = self.0 else { return Ok(()) };
         let mut loan = loan.into_inner();
         let written = loan.write_back();
         let _ = beneath::remove_file(&loan.home, &loan.target);
         let _ = fs::remove_file(&loan.note.path);
-        written
+        written?;
+        loan.left.map_or(Ok(()), Err)
     }
 }
 
 impl Loan {
-    fn write_back(&mut self) -> io::Result<()> {
-        let Ok(returned) = beneath::read_file(&self.home, &self.target, BYTES_MAX) else { return Ok(()) };
-        if returned == self.contents {
+    fn write_back(&mut self) -> Result<(), Problem> {
+        let lost = |why: String| Problem::Lost { harness: self.note.harness.to_owned(), why };
+        let returned = beneath::read_file(&self.home, &self.target, BYTES_MAX);
+        if returned.as_ref().is_ok_and(|returned| *returned == self.contents) {
             return Ok(());
         }
-        if !is_renewal(&self.contents, &returned) {
-            return Err(io::Error::other(
-                "what the program left of its login is not of the kind that was lent, and was not written back",
-            ));
+        if !read(&self.source).is_ok_and(|there| there == self.contents) {
+            return Err(Problem::Replaced);
         }
-        if read(&self.source)? != self.contents {
-            return Err(io::Error::other(
-                "the login was changed while it was lent; the one that the program renewed was not written back",
-            ));
+        let returned = returned.map_err(|error| lost(unreadable(&error)))?;
+        if let Some(difference) = difference(&self.contents, &returned) {
+            return Err(lost(difference));
         }
-        self.lock = replace(&self.source, &returned)?;
+        let written = replace(&self.source, &returned).map_err(|error| lost(unwritten(&error)))?;
+        self.lock = written;
         self.contents = returned;
-        self.note.write(&self.contents)
+        // Without the note, a resumed run takes the login for one that the user has replaced, and leaves it.
+        let _ = self.note.write(&self.contents);
+        Ok(())
     }
 }
 
@@ -199,48 +243,95 @@ impl NoteFile {
 /// Gives back the logins that attempts of a run had when Escrow was ended. One that another agent has by now stays for the
 /// next time.
 pub(crate) fn return_left(spool: &Path) {
+    with_extension(spool, NOTE).for_each(|note| return_and_tell(&note));
+}
+
+fn with_extension(spool: &Path, extension: &'static str) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(spool).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()).filter(|path| path.extension() == Some(OsStr::new(NOTE))) {
-        if let Err(error) = return_one(&path) {
-            tracing::warn!(%error, "the login of an interrupted attempt was not written back");
+    entries.map(|entry| entry.path()).filter(move |path| path.extension() == Some(OsStr::new(extension)))
+}
+
+/// What the next attempt tells.
+fn return_and_tell(note: &Path) {
+    match return_one(note) {
+        Ok(None) => {}
+        Ok(Some((harness, why))) => {
+            let told = json!({ "harness": harness, "why": why }).to_string();
+            let _ =
+                create_file(&note.with_extension(LOST)).and_then(|mut file| file.write_all(told.as_bytes()));
         }
+        Err(error) => tracing::warn!(%error, "the login of an interrupted attempt was not written back"),
     }
+}
+
+fn take_lost(spool: &Path) -> Option<Problem> {
+    let mut lost = None;
+    for path in with_extension(spool, LOST) {
+        let told: Option<Value> = read(&path).ok().and_then(|told| serde_json::from_slice(&told).ok());
+        let member = |name| Some(told.as_ref()?.get(name)?.as_str()?.to_owned());
+        lost = lost
+            .or(member("harness").zip(member("why")).map(|(harness, why)| Problem::Lost { harness, why }));
+        let _ = fs::remove_file(&path);
+    }
+    lost
 }
 
 /// Gives back the login that an interrupted attempt has left in a private home.
 pub(super) fn return_of(home: &Path) {
     let note = home.with_extension(NOTE);
-    if note.exists()
-        && let Err(error) = return_one(&note)
-    {
-        tracing::warn!(%error, "the login of an interrupted attempt was not written back");
+    if note.exists() {
+        return_and_tell(&note);
     }
 }
 
-fn return_one(note: &Path) -> io::Result<()> {
+/// The harness, and why its login was not given back.
+fn return_one(note: &Path) -> io::Result<Option<(String, String)>> {
     let home = note.with_extension(home::EXTENSION);
     let read_note: Note = serde_json::from_slice(&read(note)?)?;
     let file = escrow_harness::find(&read_note.harness).and_then(|harness| harness.spec().login);
-    let (Some(file), Some(source)) = (file, file.and_then(source_of)) else { return fs::remove_file(note) };
+    let (Some(file), Some(source)) = (file, file.and_then(source_of)) else {
+        return fs::remove_file(note).map(|()| None);
+    };
     let target = home.join(file.target);
+    let mut lost = None;
     match try_lock(&source) {
         Ok(Some(_lock)) => {
             let lent = read(&source)?;
-            let returned = beneath::read_file(&home, &target, BYTES_MAX);
-            if let Ok(returned) = returned
-                && digest(&lent) == read_note.digest
-                && is_renewal(&lent, &returned)
-                && returned != lent
-            {
-                replace(&source, &returned)?;
+            if digest(&lent) == read_note.digest {
+                let returned = beneath::read_file(&home, &target, BYTES_MAX);
+                lost = match returned.as_ref().map(|returned| difference(&lent, returned)) {
+                    Err(error) => Some(unreadable(error)),
+                    Ok(Some(difference)) => Some(difference),
+                    Ok(None) => {
+                        let renewed = returned.unwrap_or_default();
+                        if renewed != lent {
+                            replace(&source, &renewed)?;
+                        }
+                        None
+                    }
+                };
             }
         }
-        Ok(None) => return Ok(()),
+        Ok(None) => return Ok(None),
         // The user has logged out.
         Err(_) => {}
     }
     let _ = beneath::remove_file(&home, &target);
-    fs::remove_file(note)
+    fs::remove_file(note)?;
+    Ok(lost.map(|why| (read_note.harness, why)))
+}
+
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "the program has removed its login, which may no longer be valid".to_owned()
+        }
+        _ => format!("what the program left of its login cannot be read ({error})"),
+    }
+}
+
+fn unwritten(error: &io::Error) -> String {
+    format!("the program has renewed its login, which could not be replaced ({error})")
 }
 
 fn source_of(file: LoginFile) -> Option<PathBuf> {
@@ -251,18 +342,32 @@ fn digest(contents: &[u8]) -> String {
     escrow_model::hex(&Sha256::digest(contents))
 }
 
-/// Whether a file is what a harness makes of a login when it renews it: the same members, with other values of the same
-/// kinds; a newer version may add members. A harness that was killed while it wrote leaves half a file, and an agent could leave anything.
-fn is_renewal(lent: &[u8], returned: &[u8]) -> bool {
-    let read = |contents| serde_json::from_slice::<Value>(contents).ok();
-    let (Some(lent), Some(returned)) = (read(lent), read(returned)) else { return false };
-    lent.as_object().is_some_and(|members| !members.is_empty()) && is_alike(&lent, &returned)
+/// Why a file is not what a harness makes of a login when it renews it: the same members, with other values of the same
+/// kinds; a newer version may add members. A harness that was killed while it wrote leaves half a file, and an agent could leave
+/// anything.
+fn difference(lent: &[u8], returned: &[u8]) -> Option<String> {
+    const KIND: &str = "what the program left of its login is not of the kind that was lent";
+    let read = |contents| serde_json::from_slice::<Value>(contents).ok().filter(Value::is_object);
+    let (Some(lent), Some(returned)) = (read(lent), read(returned)) else { return Some(KIND.to_owned()) };
+    if lent.as_object().is_some_and(Map::is_empty) {
+        return Some(KIND.to_owned());
+    }
+    // The name of a member is no secret.
+    first_difference(&lent, &returned, "")
+        .map(|member| format!("{KIND}: its member `{member}` is missing or malformed"))
 }
 
-fn is_alike(lent: &Value, returned: &Value) -> bool {
-    match (lent, returned) {
+/// The path of the first member that is missing, empty, or of another kind.
+fn first_difference(lent: &Value, returned: &Value, path: &str) -> Option<String> {
+    let is_alike = match (lent, returned) {
         (Value::Object(lent), Value::Object(returned)) => {
-            lent.iter().all(|(key, lent)| returned.get(key).is_some_and(|other| is_alike(lent, other)))
+            return lent.iter().find_map(|(key, lent)| {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match returned.get(key) {
+                    Some(other) => first_difference(lent, other, &path),
+                    None => Some(path),
+                }
+            });
         }
         (Value::String(lent), Value::String(returned)) => lent.is_empty() || !returned.is_empty(),
         (Value::Null, Value::Null | Value::String(_) | Value::Number(_))
@@ -270,7 +375,8 @@ fn is_alike(lent: &Value, returned: &Value) -> bool {
         | (Value::Bool(_), Value::Bool(_))
         | (Value::Array(_), Value::Array(_)) => true,
         _ => false,
-    }
+    };
+    (!is_alike).then(|| path.to_owned())
 }
 
 fn collect_secrets(value: &Value, secrets: &mut Vec<Vec<u8>>) {
@@ -370,9 +476,12 @@ mod tests {
             ("[]", false),
             ("", false),
         ] {
-            assert_eq!(is_renewal(lent, returned.as_bytes()), expected, "{returned}");
+            assert_eq!(difference(lent, returned.as_bytes()).is_none(), expected, "{returned}");
         }
-        assert!(!is_renewal(b"{}", b"{}"));
+        assert!(difference(b"{}", b"{}").is_some());
+        let why =
+            difference(lent, br#"{"oauth":{"token":"new","expires":2},"key":null}"#).expect("a difference");
+        assert!(why.contains("`oauth.scopes` is missing"), "{why}");
     }
 
     #[test]

@@ -201,6 +201,39 @@ pub(super) fn undelivered(connection: &Connection) -> Result<Vec<Occurrence>, Sq
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Logins of the user that a harness was lent and that may be lost. Runs that completed with warnings are listed anyway; a
+/// later success of the same playbook shows that the user is logged in.
+pub(super) fn lost_logins(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT runs.id, json_extract(warning, '$.message'), json_extract(warning, '$.check'), runs.ended_at, runs.playbook,
+                runs.title
+         FROM warnings JOIN runs ON runs.id = warnings.run
+         WHERE json_extract(warning, '$.code') = 'login_lost' AND runs.ended_at IS NOT NULL
+           AND runs.attention IS NOT 'warning' AND NOT EXISTS (
+             SELECT 1 FROM runs AS later
+             WHERE later.playbook = runs.playbook AND later.started_at > runs.started_at AND later.status = 'completed')",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::Warning,
+                reason_code: Some("login_lost".into()),
+                playbook: row.get(4)?,
+                subject: row
+                    .get::<_, Option<String>>(2)?
+                    .map(|check| Subject { kind: "check".into(), id: check }),
+                wait: None,
+            },
+            at: row.get(3)?,
+            run: RunId::from_stored(row.get::<_, String>(0)?),
+            summary: row.get(1)?,
+            title: row.get(5)?,
+            wait: None,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Fires whose run could not begin. A later fire with the same event makes up for it; for a tick of a schedule, any later fire
 /// does.
 pub(super) fn not_begun(connection: &Connection) -> Result<Vec<Occurrence>, SqliteError> {
