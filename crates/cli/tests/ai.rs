@@ -420,6 +420,55 @@ fn attention_lists_a_spent_budget() {
     assert!(listed.contains("run.failed.budget_exhausted"), "{listed}");
 }
 
+/// Reads the prompt of `opencode`, and has a function for a step of a dollar and 100 tokens.
+const OPENCODE: &str = r#"#!/bin/sh
+cat > /dev/null
+line() { printf '%s\n' "$1"; }
+step() {
+  line '{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}'
+  line '{"type":"text","sessionID":"ses_1","part":{"type":"text","text":"Done."}}'
+  line '{"type":"step_finish","sessionID":"ses_1","part":{"type":"step-finish","reason":"'$1'","cost":1,"tokens":{"input":80,"output":20,"reasoning":0,"cache":{"read":0,"write":0}}}}'
+}
+"#;
+
+#[test]
+fn what_an_attempt_streamed_before_escrow_was_killed_counts_when_it_is_resumed() {
+    for (budget, expected, figures) in [
+        ("{ usd: 3.5 }", "run.completed.ok", (Some(3.0), Some(3))),
+        ("{ usd: 2.5 }", "run.failed.budget_exhausted", (Some(3.0), Some(3))),
+        ("{ usd: 2 }", "run.failed.budget_exhausted", (Some(2.0), Some(2))),
+        ("{ tokens: 200 }", "run.failed.budget_exhausted", (Some(2.0), Some(2))),
+        ("{ turns: 2 }", "run.failed.budget_exhausted", (Some(2.0), Some(2))),
+    ] {
+        let script =
+            "if [ ! -e kept ]; then step tool-calls; step tool-calls; touch kept; sleep 60; fi; step stop\n";
+        let agents = Agents { desk: Desk::new(), variables: Vec::new() };
+        let agents = agents.with("opencode", &format!("{OPENCODE}{script}"));
+        let playbook = format!(
+            "checks: {{ main: {{ type: ai, harness: opencode, prompt: p, permission: full, budget: {budget} }} }}"
+        );
+        agents.desk.write("playbook.yaml", &playbook);
+        let mut command = agents.desk.command(&["run", "playbook.yaml"]);
+        command.envs(agents.variables.iter().map(|(name, value)| (name, value)));
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut running = command.spawn().expect("the binary runs");
+        let spent = || {
+            let runs = fs::read_dir(agents.desk.path().join(".escrow/spool")).into_iter().flatten().flatten();
+            let files = runs.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
+            let mut kept =
+                files.map(|file| file.path()).filter(|file| file.extension() == Some("spent".as_ref()));
+            kept.next().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default()
+        };
+        wait_for("two steps", || spent().contains("2.0"));
+        running.kill().expect("it runs");
+        running.wait().expect("it was killed");
+        let resumed = agents.escrow(&["resume", "last", "--output", "json"]).json();
+        assert_eq!(reason(&resumed), expected, "{budget}: {resumed:#}");
+        let totals = &resumed["totals"];
+        assert_eq!((totals["cost_usd"].as_f64(), totals["turns"].as_u64()), figures, "{budget}: {resumed:#}");
+    }
+}
+
 #[test]
 fn repairs_share_the_budget() {
     let agents = Agents::claude("say hello; result Done.");
@@ -661,7 +710,57 @@ fn nothing_but_a_login_of_the_same_kind_is_written_back() {
         assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN, "{left}");
         let problem = document["checks"]["main"]["result"]["login_problem"].as_str().unwrap_or_default();
         assert!(problem.contains("not of the kind that was lent"), "{left}: {document:#}");
+        assert_eq!(warning(&document), "login_lost", "{left}: {document:#}");
+        assert_eq!(reason(&document), "run.completed.with_warnings", "{left}");
     }
+}
+
+fn warning(document: &Value) -> &str {
+    document["run"]["warnings"][0]["code"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_login_that_may_be_lost_is_a_warning_and_needs_attention_however_the_run_ended() {
+    let dropped = r#"{"oauth":{"accessToken":"new-0123456789abcdef"}}"#;
+    for (left, ends, why) in [
+        (&*format!("printf '%s' '{dropped}' > \"$login\""), "result Done.", "`oauth.expiresAt` is missing"),
+        (&*format!("printf '%s' '{dropped}' > \"$login\""), "exit 1", "`oauth.expiresAt` is missing"),
+        ("rm \"$login\"", "exit 1", "has removed its login"),
+    ] {
+        let (agents, file) = logged_in(&format!("{left}; say hello; {ends}"));
+        let document = agents.run(LOGGED_IN);
+        assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN, "{left}");
+        assert_eq!(warning(&document), "login_lost", "{left}, {ends}: {document:#}");
+        let message = document["run"]["warnings"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why) && message.contains("log in again"), "{message}");
+        assert!(!message.contains("0123456789abcdef"), "{message}");
+        let attention = agents.escrow(&["attention"]).stdout;
+        assert!(attention.contains("log in again"), "{left}, {ends}: {attention}");
+    }
+}
+
+#[test]
+fn a_login_that_was_lost_with_escrow_itself_is_told_by_the_resumed_run() {
+    let (agents, file) = logged_in(
+        "mkdir -p kept
+         if [ ! -e kept/cut ]; then printf '{\"oauth\":' > \"$login\"; touch kept/cut; sleep 60; fi
+         say hello; result Done.",
+    );
+    agents.desk.write("playbook.yaml", LOGGED_IN);
+    let mut command = agents.desk.command(&["run", "playbook.yaml"]);
+    command.env_remove("ANTHROPIC_API_KEY").envs(agents.variables.iter().map(|(name, value)| (name, value)));
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut running = command.spawn().expect("the binary runs");
+    wait_for("the cut login", || agents.desk.path().join("kept/cut").exists());
+    running.kill().expect("it runs");
+    running.wait().expect("it was killed");
+    let resumed = agents.escrow(&["resume", "last", "--output", "json"]).json();
+    assert_eq!(
+        (warning(&resumed), reason(&resumed)),
+        ("login_lost", "run.completed.with_warnings"),
+        "{resumed:#}"
+    );
+    assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN);
 }
 
 #[test]
@@ -672,10 +771,11 @@ fn a_login_that_the_user_changed_meanwhile_stays() {
     let playbook = LOGGED_IN
         .replace("permission", &format!("env: {{ FILE: '{}', MINE: '{mine}' }}, permission", file.display()));
     let document = agents.run(&playbook);
-    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(reason(&document), "run.completed.with_warnings", "{document:#}");
     assert_eq!(fs::read_to_string(&file).expect("a login"), mine);
     let problem = document["checks"]["main"]["result"]["login_problem"].as_str().unwrap_or_default();
     assert!(problem.contains("changed while it was lent"), "{document:#}");
+    assert_eq!(warning(&document), "login_not_written_back", "{document:#}");
 }
 
 #[test]
@@ -710,59 +810,9 @@ fn a_login_is_lent_and_written_back_if_it_changed() {
     let home = agents.desk.path().join("home").display().to_string();
     let agents = agents.variable("HOME", &home);
     let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p, auth: login } }");
-        assert_eq!(warning(&document), "login_lost", "{left}: {document:#}");
-        assert_eq!(reason(&document), "run.completed.with_warnings", "{left}");
-    }
-}
-
-fn warning(document: &Value) -> &str {
-    document["run"]["warnings"][0]["code"].as_str().unwrap_or_default()
-}
-
-#[test]
-fn a_login_that_may_be_lost_is_a_warning_and_needs_attention_however_the_run_ended() {
-    let dropped = r#"{"oauth":{"accessToken":"new-0123456789abcdef"}}"#;
-    for (left, ends, why) in [
-        (&*format!("printf '%s' '{dropped}' > \"$login\""), "result Done.", "`oauth.expiresAt` is missing"),
-        (&*format!("printf '%s' '{dropped}' > \"$login\""), "exit 1", "`oauth.expiresAt` is missing"),
-        ("rm \"$login\"", "exit 1", "has removed its login"),
-    ] {
-        let (agents, file) = logged_in(&format!("{left}; say hello; {ends}"));
-        let document = agents.run(LOGGED_IN);
-        assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN, "{left}");
-        assert_eq!(warning(&document), "login_lost", "{left}, {ends}: {document:#}");
-        let message = document["run"]["warnings"][0]["message"].as_str().unwrap_or_default();
-        assert!(message.contains(why) && message.contains("log in again"), "{message}");
-        assert!(!message.contains("0123456789abcdef"), "{message}");
-        let attention = agents.escrow(&["attention"]).stdout;
-        assert!(attention.contains("log in again"), "{left}, {ends}: {attention}");
-    assert_eq!(reason(&document), "run.completed.with_warnings", "{document:#}");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
     assert_eq!(document["checks"]["main"]["output"], "key: ", "a key would take precedence");
     let seen = fs::read_to_string(artifacts(&agents, &document).join("seen")).expect("lent");
-#[test]
-fn a_login_that_was_lost_with_escrow_itself_is_told_by_the_resumed_run() {
-    let (agents, file) = logged_in(
-        "mkdir -p kept
-         if [ ! -e kept/cut ]; then printf '{\"oauth\":' > \"$login\"; touch kept/cut; sleep 60; fi
-         say hello; result Done.",
-    );
-    agents.desk.write("playbook.yaml", LOGGED_IN);
-    let mut command = agents.desk.command(&["run", "playbook.yaml"]);
-    command.env_remove("ANTHROPIC_API_KEY").envs(agents.variables.iter().map(|(name, value)| (name, value)));
-    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut running = command.spawn().expect("the binary runs");
-    wait_for("the cut login", || agents.desk.path().join("kept/cut").exists());
-    running.kill().expect("it runs");
-    running.wait().expect("it was killed");
-    let resumed = agents.escrow(&["resume", "last", "--output", "json"]).json();
-    assert_eq!(
-        (warning(&resumed), reason(&resumed)),
-        ("login_lost", "run.completed.with_warnings"),
-        "{resumed:#}"
-    );
-    assert_eq!(fs::read_to_string(&file).expect("a login"), LOGIN);
-}
-
     assert_eq!(seen, "{\"token\":\"old\"}");
     assert_eq!(agents.desk.read("home/.claude/.credentials.json"), "{\"token\":\"new\"}\n");
     fs::remove_file(agents.desk.path().join("home/.claude/.credentials.json")).expect("it is there");
@@ -775,7 +825,6 @@ fn the_figures_of_a_run_are_added_up_and_shown() {
     let agents = Agents::claude("say hello; result Done.");
     let document = agents.run(
         "
-    assert_eq!(warning(&document), "login_not_written_back", "{document:#}");
 checks:
   one: { type: ai, harness: claude, prompt: p }
   two: { type: ai, harness: claude, prompt: p, depends_on: one }

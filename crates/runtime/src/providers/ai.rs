@@ -14,6 +14,7 @@ mod final_text;
 mod home;
 mod hooks;
 mod independence;
+mod interrupted;
 mod listener;
 pub(crate) mod login;
 pub mod program;
@@ -37,6 +38,7 @@ use confine::Enforcement;
 use home::PrivateHome;
 use hooks::Hooks;
 use independence::Moment;
+use interrupted::Interrupted;
 use listener::Listener;
 use login::LentLogin;
 use task::Task;
@@ -61,8 +63,17 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Answer, Provide
         let message = "interrupted by the end of the run";
         return Err(ProviderFault::transient(FaultCode::Cancelled, message));
     }
-    let task = Task::read(request, attempt)?;
-    task.refuse_if_nothing_is_left()?;
+    let mut task = Task::read(request, attempt)?;
+    let interrupted = Interrupted::of(attempt);
+    task.budget = interrupted.left_of(task.budget);
+    if let Err(fault) = task.refuse_if_nothing_is_left() {
+        let mut answer = Answer::fault(fault);
+        if interrupted.has_spent() {
+            let record = answer::harness_record(task.harness.spec(), &interrupted.report());
+            answer.record.insert("harness".to_owned(), record);
+        }
+        return Ok(answer);
+    }
     if let Some(judged) = &task.judged {
         judged.refuse_same(task.harness.spec(), task.model, Moment::Before)?;
     }
@@ -78,7 +89,9 @@ async fn perform(request: &Request, attempt: &Attempt) -> Result<Answer, Provide
     let mut outcome = Err(ProviderFault::logical(FaultCode::Exception, "no way to start the harness"));
     for enforcement in Enforcement::ways(&task).iter().copied() {
         let left_ms = request.timeout_ms.saturating_sub(elapsed_ms(began));
-        outcome = work(&task, &program, (&home, &login), enforcement, (request, attempt), left_ms).await;
+        outcome =
+            work(&task, &program, (&home, &login, &interrupted), enforcement, (request, attempt), left_ms)
+                .await;
         if !matches!(&outcome, Err(fault) if fault.code == NOT_CONFINED) {
             break;
         }
@@ -101,7 +114,7 @@ const NOT_CONFINED: FaultCode = FaultCode::own("sandbox");
 async fn work(
     task: &Task<'_>,
     program: &std::path::Path,
-    (home, login): (&PrivateHome, &LentLogin),
+    (home, login, interrupted): (&PrivateHome, &LentLogin, &Interrupted),
     enforcement: Enforcement,
     (request, attempt): (&Request, &Attempt),
     timeout_ms: u64,
@@ -142,7 +155,7 @@ async fn work(
     places.hand_over_descriptors(&mut command).map_err(|error| io_fault(&error))?;
     let (canceller, cancelled) = cancellation();
     let redactor = redactor(task, attempt, &environment, login);
-    let listener = RefCell::new(Listener::new(task, home, canceller.clone(), attempt));
+    let listener = RefCell::new(Listener::new(task, (home, interrupted), canceller.clone(), attempt));
     let listen = |stream: Stream, bytes: &[u8]| {
         if stream == Stream::Stdout {
             listener.borrow_mut().hear(bytes);

@@ -44,7 +44,7 @@ impl Listener<'_> {
             false => fault.with_unknown_effect(),
         });
         let mut record = record(finished);
-        record.insert("harness".into(), harness_record(spec, &figures));
+        record.insert("harness".into(), harness_record(spec, &self.interrupted.added_to(figures)));
         if let Some(id) = &report.session_id {
             let conversation = Resumed {
                 id: id.clone(),
@@ -153,7 +153,7 @@ fn never_acted(report: &Report) -> bool {
 }
 
 /// `result.harness`: unknown figures are null.
-fn harness_record(spec: &HarnessSpec, report: &Report) -> Value {
+pub(super) fn harness_record(spec: &HarnessSpec, report: &Report) -> Value {
     json!({
         "name": spec.name,
         "session_id": report.session_id,

@@ -6,6 +6,7 @@ use escrow_model::Budget;
 
 use super::super::{Attempt, HarnessProgress, ProgressSink};
 use super::home::PrivateHome;
+use super::interrupted::Interrupted;
 use super::task::Task;
 use crate::cancellation::Canceller;
 use crate::process::{Stream, Watcher};
@@ -19,6 +20,7 @@ const LAST_WORDS_MAX: usize = 200;
 pub(super) struct Listener<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) home: &'a PrivateHome,
+    pub(super) interrupted: &'a Interrupted,
     pub(super) parser: Box<dyn StreamParser>,
     /// The beginning of a line that is not complete.
     line: Vec<u8>,
@@ -44,7 +46,7 @@ pub(super) enum Exceeded {
 impl<'a> Listener<'a> {
     pub(super) fn new(
         task: &'a Task<'a>,
-        home: &'a PrivateHome,
+        (home, interrupted): (&'a PrivateHome, &'a Interrupted),
         canceller: Canceller,
         attempt: &'a Attempt,
     ) -> Listener<'a> {
@@ -52,6 +54,7 @@ impl<'a> Listener<'a> {
             parser: task.harness.parser(),
             task,
             home,
+            interrupted,
             line: Vec::new(),
             is_skipping: false,
             has_unread_lines: false,
@@ -135,7 +138,11 @@ impl<'a> Listener<'a> {
         if let Some(message) = exceeded {
             self.exceed(Exceeded::Budget(message));
         }
-        if let (Some(sink), true) = (self.sink, self.update(progress)) {
+        let is_new = self.update(progress);
+        if matches!(progress, Progress::Turn(_) | Progress::Tokens { .. } | Progress::Cost(_)) {
+            self.interrupted.keep(&self.progress);
+        }
+        if let (Some(sink), true) = (self.sink, is_new) {
             sink(&self.progress);
         }
         if let (Some(live), Some(words)) = (self.live, words(progress)) {
