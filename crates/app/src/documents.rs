@@ -23,7 +23,7 @@ pub use effect::{effect, effects};
 pub use error::error;
 pub use history::{Change, ChangeReason, changes_of_run, history_change};
 pub use invocation::{invocation, invocation_with};
-pub use journal::journal;
+pub use journal::{journal, journal_entry};
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};

@@ -12,7 +12,7 @@ mod by_hand;
 mod replace;
 mod turn;
 
-use escrow_model::{CatchUp, ChainRules, ChainStatus, EventTrigger, FireCode};
+use escrow_model::{CatchUp, ChainRules, ChainStatus, EventTrigger, FireCode, TriggerSource};
 use escrow_playbook::{Diagnostic, Severity};
 use escrow_runtime::now_ms;
 use escrow_store::{ChainRow, FireDecision, FireFilter, FireRow, FireRules};
@@ -24,6 +24,7 @@ pub(crate) use replace::replace;
 use crate::app::App;
 use crate::chains::{self, FireEvent, FireOutcome, FiredRun};
 use crate::error::{Class, Error};
+use crate::schedule::trigger_of;
 
 /// How long a run that the world keeps from beginning is tried again.
 const BEGIN_MS_MAX: u64 = 15 * 60 * 1000;
@@ -80,20 +81,20 @@ pub(crate) fn rules(chain: Option<&ChainRow>, key: &str, event: &str) -> FireRul
     };
     FireRules {
         concurrency: chain.map(ChainRow::concurrency).unwrap_or_default(),
-        catches_up: event == EventTrigger::SCHEDULE
-            && chain.and_then(ChainRow::trigger).is_some_and(catches_up),
+        catches_up: event == EventTrigger::SCHEDULE && chain.is_some_and(catches_up),
         max_depth: chain.map_or(ChainRules::MAX_DEPTH, ChainRow::max_depth),
         inactive,
         at: now_ms(),
     }
 }
 
-/// Whether a schedule of the trigger says `catch_up: all`.
-fn catches_up(trigger: &Value) -> bool {
-    let sources = ["any", "all"].iter().filter_map(|key| trigger.get(key)?.as_array()).flatten();
-    sources
-        .chain([trigger])
-        .any(|source| source["catch_up"].as_str().and_then(CatchUp::parse) == Some(CatchUp::All))
+/// Whether a schedule of the chain says `catch_up: all`.
+fn catches_up(chain: &ChainRow) -> bool {
+    let sources = trigger_of(chain).map(|trigger| trigger.sources).unwrap_or_default();
+    sources.iter().any(|source| match source {
+        TriggerSource::Schedule(schedule) => schedule.catch_up == CatchUp::All,
+        TriggerSource::Event(_) => false,
+    })
 }
 
 /// Begins the run of an accepted fire. `None` when it has its run already, or when it could not begin and will be tried

@@ -36,7 +36,7 @@ use crate::error::{Class, Error, Kind};
 use crate::{fires, outbox, runs};
 
 pub use arm::arm;
-pub(crate) use arm::{project, settings};
+pub(crate) use arm::{project, settings, trigger_of};
 pub use upcoming::{Upcoming, upcoming};
 
 /// How often a waiting daemon looks at the clock and at the database. A laptop that wakes up is noticed by then.

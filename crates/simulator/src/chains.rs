@@ -12,46 +12,31 @@
 //! are simulated, and everything follows from the seed.
 
 mod audit;
+mod daemons;
 mod definitions;
 mod host;
+mod people;
+mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::Run;
 use escrow_engine::play::Reply;
-use escrow_model::{
-    Answer, Assumption, ChainFire, ChainId, ChainRules, Event, FireStatus, Message, Millis, PlanKind, RunId,
-    RunOptions, TriggerEvent, TriggerRule, TriggerSource, WaitKind,
-};
-use escrow_runtime::config::Settings;
-use escrow_runtime::triggers::run_completed::RunCompleted;
-use escrow_runtime::triggers::schedule::recording;
-use escrow_runtime::triggers::{Origin, PollContext, TriggerKind as _, offer};
-use escrow_runtime::{Beginning, DriveError, Redactor, cancellation};
-use escrow_store::{
-    ArmChain, ArmSource, Created, Decided, DefineChain, Delivery, Durability, FireDecision, FireFilter,
-    FireRow, FireRules, Fires as _, Journal as _, LeaseError, Liveness, Mode, NewRun, Recorded, Recording,
-    Store, StoreError, wait_of,
-};
-use escrow_testkit::{Options, RandomAnswers, Rng};
-use serde_json::{Map, json};
+use escrow_model::{Answer, ChainId, Event, FireStatus, Millis, RunId};
+use escrow_store::{Delivery, FireFilter, Mode, Store, StoreError};
+use escrow_testkit::{RandomAnswers, Rng};
+use serde_json::json;
 
 use self::audit::Known;
-use self::definitions::{Chain, Definition, Listens};
-use self::host::{Daemon, End, Hosted, next_end};
-use crate::block_on::block_on;
-use crate::case::AnswerFaults;
+use self::daemons::Choice;
+use self::definitions::{Chain, Definition};
+use self::host::{Daemon, next_end};
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::ledger::Ledger;
-use crate::play::acquire;
-use crate::process::{Machine, Task};
 use crate::provider::Answers;
-use crate::world::{SimulatedWorld, holder};
 
 /// What a simulation of chains did.
 #[derive(Clone, Debug, Default)]
@@ -268,330 +253,6 @@ impl ChainWorld {
         Ok(())
     }
 
-    /// Whether so many fires wait that another one would only wait, too.
-    fn is_behind(&self) -> Result<bool, String> {
-        Ok(self.store.blocking().undecided_fires().map_err(told)?.len() > UNDECIDED_MAX)
-    }
-
-    fn define(&mut self, place: usize) -> Result<(), String> {
-        let chain = &self.chains[place];
-        let Definition { text, plan } = chain.active();
-        let wanted = DefineChain {
-            name: chain.name.clone(),
-            definition: json!({ "name": chain.name }),
-            text: text.clone(),
-            sha256: format!("{}", chain.active),
-            file: String::new(),
-            directory: String::new(),
-            by: None,
-            at: self.clock.now_ms(),
-        };
-        let row = self.store.blocking().define_chain(&wanted).map_err(told)?.row().clone();
-        let PlanKind::Chain(ChainRules { trigger: Some(trigger), .. }) = &plan.kind else {
-            return Err(format!("`{}` has no trigger", chain.name));
-        };
-        let sources = trigger.sources.iter().map(|source| {
-            let event = match source {
-                TriggerSource::Schedule(_) => None,
-                TriggerSource::Event(event) => Some(event.event.clone()),
-            };
-            ArmSource { source: source.clone(), event }
-        });
-        let arm =
-            ArmChain { row, rule: TriggerRule::Any, sources: sources.collect(), at: self.clock.now_ms() };
-        block_on(self.store.arm(&arm)).map_err(told)
-    }
-
-    fn set_clock(&mut self) {
-        self.played.jumps += 1;
-        let minutes = match self.rng.below(3) {
-            // Set back.
-            0 => -i64::try_from(self.rng.below(3 * 60)).unwrap_or(0),
-            // A laptop that slept.
-            1 => i64::try_from(self.rng.below(30 * 60)).unwrap_or(0),
-            _ => i64::try_from(self.rng.below(20)).unwrap_or(0),
-        };
-        self.ledger.log(format!("the clock jumps by {minutes} minutes"));
-        self.clock.jump(minutes * i64::try_from(MINUTE_MS).unwrap_or(0));
-        self.latest = self.latest.max(self.clock.now_ms());
-    }
-
-    /// A delivery comes: a new one, an old one again, or an old one under another id.
-    fn receive(&mut self) -> Result<(), String> {
-        // What is older is refused before it is recorded.
-        let oldest = self.latest.saturating_sub(DELIVERY_MS_MAX);
-        let young: Vec<&Delivery> = self.sent.iter().filter(|delivery| delivery.at > oldest).collect();
-        let repeated = !young.is_empty() && self.rng.chance(30);
-        let delivery = if repeated {
-            let mut old = (*self.rng.pick(&young)).clone();
-            if self.rng.chance(30) {
-                old.id = format!("forged-{}", self.rng.next_u64());
-            }
-            old
-        } else {
-            let id = format!("d-{}", self.sent.len() + 1);
-            let (digest, at) = (format!("of {id}"), self.clock.now_ms());
-            Delivery { hook: "github".into(), digest, id, subject: None, at }
-        };
-        let fields =
-            Map::from_iter([("base".to_owned(), json!("main")), ("n".to_owned(), json!(self.rng.below(8)))]);
-        let key = format!("delivery:{}", delivery.id);
-        let event = TriggerEvent { name: "pr.opened".into(), fields, key, at: self.clock.now_ms() };
-        let listeners = self.store.blocking().listeners(&event.name).map_err(told)?;
-        let occurrences = offer(&event, &Origin::default(), &listeners);
-        let recording = Recording { deliveries: vec![delivery.clone()], occurrences, ..Recording::default() };
-        match (block_on(self.store.record(&recording)).map_err(told)?, repeated) {
-            (Recorded::Done(new), false) => {
-                let wait = self.chains.iter().filter(|chain| chain.listens == Listens::Webhook).count();
-                if new.len() != wait {
-                    return Err(format!("a delivery fired {} of {wait} chains", new.len()));
-                }
-                self.accepted.insert(event.key);
-                self.sent.push(delivery);
-                Ok(())
-            }
-            (Recorded::Duplicate, true) => {
-                self.played.repeated += 1;
-                Ok(())
-            }
-            (answer, _) => Err(format!("delivery `{}` was answered with {answer:?}", delivery.id)),
-        }
-    }
-
-    /// Two daemons may look at once: what the second one finds recorded is not recorded again.
-    fn poll_the_clock(&mut self) -> Result<(), String> {
-        let now = self.clock.now_ms();
-        for armed in self.store.blocking().due_schedules(now).map_err(told)? {
-            let Some(found) = recording(&armed, now) else { continue };
-            for _ in 0..self.polls() {
-                block_on(self.store.record(&found)).map_err(told)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn poll_the_feed(&mut self) -> Result<(), String> {
-        let (_canceller, cancellation) = cancellation();
-        let settings = Settings::default();
-        let context = PollContext {
-            fires: &*self.store,
-            queries: &*self.store,
-            project: std::path::Path::new("/nowhere"),
-            settings: &settings,
-            now_ms: self.clock.now_ms(),
-            cancellation: &cancellation,
-        };
-        let found = block_on(RunCompleted.poll(&context)).map_err(|error| error.to_string())?;
-        for _ in 0..self.polls() {
-            for recording in &found {
-                block_on(self.store.record(recording)).map_err(told)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How often a look is recorded: not at all when its daemon dies before, twice when two look at once.
-    fn polls(&mut self) -> u32 {
-        match self.rng.below(20) {
-            0 | 1 => 0,
-            2..=7 => 2,
-            _ => 1,
-        }
-    }
-
-    /// Decides a fire that any daemon has recorded.
-    fn decide(&mut self, at: usize, choice: Choice) -> Result<(), String> {
-        let undecided = self.store.blocking().undecided_fires().map_err(told)?;
-        if undecided.is_empty() {
-            return Ok(());
-        }
-        let fire = match choice {
-            Choice::Any => self.rng.pick(&undecided).clone(),
-            Choice::All => {
-                undecided.iter().try_for_each(|fire| self.decide_one(at, fire))?;
-                return Ok(());
-            }
-        };
-        self.decide_one(at, &fire)
-    }
-
-    fn decide_one(&mut self, at: usize, fire: &FireRow) -> Result<(), String> {
-        if self.daemons[at].accepted.iter().any(|accepted| accepted.id == fire.id) {
-            return Ok(());
-        }
-        let concurrency = self.chain(&fire.chain_id)?.concurrency;
-        let rules = FireRules {
-            catches_up: false,
-            concurrency,
-            max_depth: ChainRules::MAX_DEPTH,
-            inactive: None,
-            at: self.clock.now_ms(),
-        };
-        match block_on(self.store.decide_fire(fire.id, rules)).map_err(told)? {
-            FireDecision::Accepted(fire) => self.daemons[at].accepted.push(fire),
-            FireDecision::Waits { .. } => {}
-            FireDecision::Replaces { runs, .. } => {
-                for run in runs.iter().filter(|run| self.open.contains(*run)) {
-                    let message = Message::Cancel {
-                        by: None,
-                        system: false,
-                        successor: None,
-                        inside: None,
-                        patient: false,
-                    };
-                    self.store.blocking().send(run, &message, "replaced").map_err(told)?;
-                }
-            }
-            FireDecision::Settled(fire) => {
-                if fire.code.is_none() && fire.status != FireStatus::Begun {
-                    return Err(format!("fire `{}` is {:?} without a reason", fire.key, fire.status));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn chain(&self, id: &ChainId) -> Result<&Chain, String> {
-        let found = self.chains.iter().find(|chain| chain.id == *id);
-        found.ok_or_else(|| format!("no chain has the id {}", id.as_str()))
-    }
-
-    /// Creates the run of an accepted fire, as many daemons may try to.
-    fn begin(&mut self, at: usize) -> Result<(), String> {
-        let Some(fire) = self.daemons[at].accepted.pop() else { return Ok(()) };
-        let definition = self.chain(&fire.chain_id)?.active().clone();
-        let mut options = RunOptions {
-            event: Some(fire.event.clone()),
-            payload: fire.payload.clone(),
-            invocation: Some(fire.run.chain_invocation().to_string()),
-            fire: Some(ChainFire { chain: fire.chain_id.clone(), key: fire.key.clone(), depth: fire.depth }),
-            ..RunOptions::new(fire.run.clone(), "/nowhere", format!("/nowhere/{}", fire.run))
-        };
-        options.parallelism = 3;
-        let facts = Options::default().facts;
-        let now = self.clock.now_ms();
-        let (run, turn) = escrow_runtime::begin(&definition.plan, options, facts, &Redactor::none(), now)
-            .map_err(|error| error.to_string())?;
-        let life = self.next_life();
-        let holder = holder(life);
-        let (entries, durability) = (turn.entries.as_slice(), Durability::Grouped);
-        let new = NewRun { run: &fire.run, holder: &holder, entries, durability, parent: None };
-        match block_on(self.disk.create_run(new)) {
-            Ok(Created::Done { lease, .. }) => {
-                if self.begun.insert(fire.run.clone(), (fire.chain_id.clone(), definition)).is_some() {
-                    return Err(format!("fire `{}` began twice", fire.key));
-                }
-                self.open.insert(fire.run.clone());
-                self.played.runs += 1;
-                self.takes(&fire.run, life);
-                let task = Task { run, lease, beginning: Beginning::New(turn) };
-                self.daemons[at].begun.push((fire, Some((task, life))));
-                Ok(())
-            }
-            Ok(Created::AlreadyExists) => {
-                self.daemons[at].begun.push((fire, None));
-                Ok(())
-            }
-            // It is tried again.
-            Err(_) => Ok(()),
-            Ok(other) => Err(format!("the run of fire `{}`: {other:?}", fire.key)),
-        }
-    }
-
-    /// Marks a fire whose run has begun, and drives the run.
-    fn mark(&mut self, at: usize) -> Result<(), String> {
-        let Some((fire, task)) = self.daemons[at].begun.pop() else { return Ok(()) };
-        block_on(self.store.fire_begun(fire.id, self.clock.now_ms())).map_err(told)?;
-        if let Some((task, life)) = task {
-            self.host(at, fire.run, task, life);
-        }
-        Ok(())
-    }
-
-    fn next_life(&mut self) -> u32 {
-        self.lives += 1;
-        self.lives
-    }
-
-    fn takes(&mut self, run: &RunId, life: u32) {
-        self.ledger.begins_to_live(life);
-        self.drivers.insert(run.clone(), life);
-    }
-
-    fn host(&mut self, at: usize, run: RunId, task: Task, life: u32) {
-        self.ledger.log(format!("daemon {at} drives {run} as process {life}"));
-        let answers = answers(self.seed);
-        let faults = AnswerFaults { duplicated: 3, ignores_stop: 3, lost: 1 };
-        let world = SimulatedWorld::new(&self.clock, &self.ledger, &answers, faults, life);
-        let machine = Machine {
-            disk: self.disk.for_another_process(),
-            world: Rc::new(world),
-            ledger: Arc::clone(&self.ledger),
-            compares_replay: false,
-        };
-        self.daemons[at].hosted.push(Hosted::start(run, task, life, machine));
-    }
-
-    /// Takes a run of a chain that no living daemon drives.
-    fn resume(&mut self, at: usize) -> Result<(), String> {
-        let ledger = &self.ledger;
-        let is_driven = |run: &RunId| self.drivers.get(run).is_some_and(|life| ledger.is_living(*life));
-        let abandoned: Vec<RunId> = self.open.iter().filter(|run| !is_driven(run)).cloned().collect();
-        if abandoned.is_empty() {
-            return Ok(());
-        }
-        let run = self.rng.pick(&abandoned).clone();
-        self.take(at, &run)
-    }
-
-    fn take(&mut self, at: usize, run: &RunId) -> Result<(), String> {
-        let life = self.next_life();
-        match acquire(&self.disk, run, &holder(life), Liveness::Dead) {
-            Ok(lease) => {
-                let task = Task {
-                    run: self.replayed(run)?,
-                    lease,
-                    beginning: Beginning::Resumed { by: Vec::new() },
-                };
-                self.takes(run, life);
-                self.host(at, run.clone(), task, life);
-                Ok(())
-            }
-            Err(LeaseError::Store(_)) => Ok(()),
-            Err(error) => Err(format!("no daemon drives {run}, and still: {error}")),
-        }
-    }
-
-    fn replayed(&self, run: &RunId) -> Result<Run, String> {
-        let entries = self.store.blocking().entries(run, 0).map_err(told)?;
-        Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())
-    }
-
-    /// A daemon dies and another one is started.
-    fn kill(&mut self, at: usize) {
-        self.ledger.log(format!("daemon {at} dies"));
-        self.played.deaths += 1;
-        for (life, _) in self.daemons[at].lives() {
-            self.ledger.is_gone(life);
-        }
-        self.daemons[at] = Daemon::default();
-    }
-
-    fn freeze_or_thaw(&mut self, at: usize) {
-        let lives = self.daemons[at].lives();
-        let is_frozen = !self.daemons[at].frozen;
-        self.ledger.log(format!("daemon {at} {}", if is_frozen { "freezes" } else { "goes on" }));
-        self.daemons[at].frozen = is_frozen;
-        self.played.frozen += u64::from(is_frozen);
-        for (life, run) in lives {
-            if is_frozen {
-                self.ledger.is_gone(life);
-            } else if self.drivers.get(&run) == Some(&life) {
-                self.ledger.begins_to_live(life);
-            }
-        }
-    }
-
     /// Lets time pass; runs come to rest, fail or take their daemon with them.
     async fn pass(&mut self, ms: u64) -> Result<(), String> {
         let until = tokio::time::Instant::now() + Duration::from_millis(ms);
@@ -606,85 +267,6 @@ impl ChainWorld {
             Some(problem) => Err(problem.clone()),
             None => Ok(()),
         }
-    }
-
-    fn rests(&mut self, at: usize, hosted: &Hosted, end: End) -> Result<(), String> {
-        let (run, life) = (&hosted.run, hosted.life);
-        let was_living = self.ledger.is_living(life);
-        self.ledger.is_gone(life);
-        match end {
-            End::Rested(status) => {
-                self.ledger.leaves(life);
-                self.ledger.log(format!("process {life} rests: {run} is {status:?}"));
-                Ok(())
-            }
-            End::Crashed => {
-                self.kill(at);
-                Ok(())
-            }
-            End::Failed(error) => {
-                self.ledger.leaves(life);
-                self.ledger.log(format!("process {life} fails: {error}"));
-                match error {
-                    DriveError::Store(_) if self.disk.take_failed() => Ok(()),
-                    DriveError::Store(_) | DriveError::Fenced(_) if !was_living => Ok(()),
-                    error => Err(format!("{run}: {error}")),
-                }
-            }
-        }
-    }
-
-    /// A person answers something that waits, perhaps twice, or sends a message of their own.
-    fn person(&mut self) -> Result<(), String> {
-        let waits = self.store.blocking().open_waits().map_err(told)?;
-        let waits: Vec<_> = waits.into_iter().filter(|wait| wait.kind != WaitKind::Nested).collect();
-        if waits.is_empty() || self.rng.chance(20) {
-            return Ok(());
-        }
-        let row = self.rng.pick(&waits).clone();
-        let run = self.replayed(&row.run)?;
-        let Some(wait) = run.waits().into_iter().find(|wait| wait.id == row.id) else { return Ok(()) };
-        let by = self.name();
-        let (id, signed) = (wait.id.clone(), Some(by.clone()));
-        let message = match wait.kind {
-            WaitKind::Approval if self.rng.chance(80) => {
-                Message::Approve { id, by: signed, claim: None, note: None }
-            }
-            WaitKind::Approval | WaitKind::Nested => {
-                Message::Deny { id, by: signed, claim: None, note: None }
-            }
-            WaitKind::Input => Message::Answer { id, text: "yes".into(), by: signed },
-            WaitKind::UnknownEffect => {
-                let words = [Assumption::Done, Assumption::Failed, Assumption::Retry];
-                let assumption = *self.rng.pick(&words);
-                let (check, scope) = (wait.check, wait.scope);
-                Message::Assume { check, scope, assumption, by: signed, why: None }
-            }
-        };
-        self.played.decisions += 1;
-        self.ledger.log(format!("{by} writes to {}: {message:?}", row.run));
-        if wait_of(&message).is_none() {
-            return self.store.blocking().send(&row.run, &message, &by).map(drop).map_err(told);
-        }
-        let now = self.clock.now_ms();
-        let first = self.store.blocking().decide_at(&row.run, &message, &by, now).map_err(told)?;
-        if let Message::Approve { id, .. } = &message
-            && self.rng.chance(20)
-        {
-            let by = self.name();
-            let id = id.clone();
-            let contrary = Message::Deny { id, by: Some(by.clone()), claim: None, note: None };
-            let second = self.store.blocking().decide_at(&row.run, &contrary, &by, now).map_err(told)?;
-            if matches!((first, second), (Decided::Accepted(_), Decided::Accepted(_))) {
-                return Err(format!("two words about {} are accepted", row.id));
-            }
-        }
-        Ok(())
-    }
-
-    fn name(&mut self) -> String {
-        self.people += 1;
-        format!("p{}", self.people)
     }
 
     /// Two runs of one chain are never open at once.
@@ -762,13 +344,6 @@ impl ChainWorld {
             self.store.blocking().undecided_fires().map_err(told)?.len()
         ))
     }
-}
-
-/// Which fires a daemon decides.
-#[derive(Clone, Copy)]
-enum Choice {
-    Any,
-    All,
 }
 
 /// Random answers. Checks that promise an outcome mostly give one.

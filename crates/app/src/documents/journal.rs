@@ -3,14 +3,12 @@
 use escrow_store::StoredEntry;
 use serde_json::{Value, json};
 
-/// Each entry with its number and its hash.
 pub fn journal(entries: &[StoredEntry]) -> Value {
-    let documents: Vec<Value> = entries
-        .iter()
-        .map(|stored| {
-            let entry: Value = serde_json::from_slice(&stored.bytes).unwrap_or_default();
-            json!({ "seq": stored.seq, "hash": stored.hash.to_string(), "entry": entry })
-        })
-        .collect();
-    json!({ "entries": documents })
+    json!({ "entries": entries.iter().map(journal_entry).collect::<Vec<_>>() })
+}
+
+/// An entry with its number and its hash.
+pub fn journal_entry(stored: &StoredEntry) -> Value {
+    let entry: Value = serde_json::from_slice(&stored.bytes).unwrap_or_default();
+    json!({ "seq": stored.seq, "hash": stored.hash.to_string(), "entry": entry })
 }

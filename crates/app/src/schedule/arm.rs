@@ -74,7 +74,7 @@ pub(super) fn would_be_armed(row: &ChainRow) -> Vec<ArmedTrigger> {
 }
 
 /// The definition was valid when it was activated. One that an older Escrow accepted and this one does not fires by hand.
-fn trigger_of(row: &ChainRow) -> Option<Trigger> {
+pub(crate) fn trigger_of(row: &ChainRow) -> Option<Trigger> {
     let trigger = read_trigger(&row.trigger()?.to_string(), &row.file).trigger?;
     let by_hand = |source: &TriggerSource| matches!(source, TriggerSource::Event(event) if event.event == EventTrigger::MANUAL);
     (!trigger.sources.iter().all(by_hand)).then_some(trigger)

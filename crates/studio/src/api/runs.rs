@@ -59,11 +59,10 @@ pub(crate) async fn journal(view: View) -> Result<Response, ApiError> {
     let from: u64 = view.number("from")?.unwrap_or(0);
     let mut entries = queries.journal(&row.id).await?;
     entries.retain(|entry| entry.seq >= from);
-    let document = documents::journal(&entries);
     if view.get("format") != Some("jsonl") {
-        return Ok(answer::json(&document));
+        return Ok(answer::json(&documents::journal(&entries)));
     }
     let lines: String =
-        document["entries"].as_array().into_iter().flatten().map(|entry| format!("{entry}\n")).collect();
+        entries.iter().map(|entry| format!("{}\n", documents::journal_entry(entry))).collect();
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], lines).into_response())
 }
