@@ -396,6 +396,7 @@ fn a_delivered_file_is_an_attachment_or_text_and_never_a_page() {
         view.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !view.contains("<script>alert"),
         "{view}"
     );
+    assert!(view.contains("<h3>Report</h3>") && view.contains("Source"), "Markdown is rendered: {view}");
     let stored = format!(".escrow/artifacts/{run}/report/index.md");
     desk.write(&stored, "another text");
     assert!(studio.get(&format!("{path}?view=1")).body.contains("Changed since it was verified"));

@@ -291,9 +291,13 @@ line '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"resul
             "<b class=\"mono\">Read</b>",
             "Nothing to complain about.",
             "$0.25",
+            "What it was asked",
+            "Review it.",
+            "What its program printed",
         ],
     );
     assert!(!page.contains("<script>alert"));
+    assert!(!page.contains("id=\"graph\""), "one check needs no drawing");
 }
 
 #[test]
@@ -482,6 +486,9 @@ fn nested_runs_stand_below_the_run_that_they_are_nested_in() {
     }
     let page = studio.get("/runs").body;
     has(&page, &["9 runs", "1 run, 2 nested"]);
+    let inside = page.split("class=\"rid\" href=\"").nth(2).and_then(|rest| rest.split('"').next());
+    let crumbs = studio.get(inside.expect("a nested run")).body;
+    has(crumbs.split("class=\"verdict\"").next().expect("what stands above"), &[">Release</a>"]);
     let shell =
         page.split("In a shell: <code>").nth(1).and_then(|rest| rest.split('<').next()).expect("a command");
     let words: Vec<&str> = shell.split(' ').skip(1).chain(["--output", "json"]).collect();
@@ -497,7 +504,7 @@ fn nested_runs_stand_below_the_run_that_they_are_nested_in() {
 #[test]
 fn the_run_of_a_chain_and_those_of_its_steps_are_one_group() {
     let desk = Desk::new();
-    desk.write("report.yaml", "name: report\nchecks: {a: {type: command, exec: echo a}}\n");
+    desk.write("report.yaml", "name: report\nchecks: {a: {type: command, criticality: external, idempotent: true, exec: \"echo a\\necho b\"}}\n");
     desk.write("chain.yaml", "name: nightly\nsteps: [{skill: report}, {skill: report}]\n");
     assert_eq!(desk.escrow(&["chain", "define", "chain.yaml"]).code, Some(0));
     for _ in 0..2 {
@@ -513,6 +520,14 @@ fn the_run_of_a_chain_and_those_of_its_steps_are_one_group() {
     let step = studio.json("/api/chain-runs")["chain_runs"][0]["steps"][0]["invocation_id"].clone();
     let step = step.as_str().expect("an invocation");
     has(&studio.get(&format!("/runs?invocation={step}")).body, &["1 run, 1 invocation", step]);
+    // One request is one card, with the steps below the run of the chain.
+    let page = studio.get("/invocations").body;
+    assert_eq!(page.matches("<section class=\"sect\"").count(), 2, "{page}");
+    assert_eq!(page.matches("<tr class=\"nested\">").count(), 4);
+    // Commands of several lines are shown as such.
+    let page = studio.get("/chains/nightly").body;
+    has(&page, &["echo a\necho b\n"]);
+    assert!(!page.contains("\\u{a}"));
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Frame {
                         form.search role="search" action="/runs" method="get" {
                             label.vh for="q" { "Search runs" }
                             (icon("search", ""))
-                            input id="q" name="q" type="search" placeholder="Run, playbook, code…" autocomplete="off" value=[view.get("q")];
+                            input id="q" name="q" type="search" placeholder="Search runs" autocomplete="off" value=[view.get("q")];
                             kbd aria-hidden="true" { "/" }
                         }
                         span.live role="status" data-live-state="" { "As loaded" }

@@ -24,6 +24,54 @@ pub(crate) fn ticked_whole(sentence: &str) -> Markup {
     }
 }
 
+/// The same for a line of a list: long code keeps its beginning and its end, which tell what it is about and what it compares with.
+pub(crate) fn ticked_short(sentence: &str) -> Markup {
+    let pieces: Vec<&str> = sentence.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return ticked(sentence);
+    }
+    let pieces = pieces.iter().enumerate();
+    let pieces: Vec<String> =
+        pieces.map(|(place, piece)| if place % 2 == 1 { ends(piece) } else { (*piece).to_owned() }).collect();
+    ticked(&pieces.join("`"))
+}
+
+/// The ends of code, cut where a part of it begins or ends.
+fn ends(code: &str) -> String {
+    const HEAD: usize = 22;
+    const TAIL: usize = 18;
+    let characters: Vec<char> = code.chars().collect();
+    let length = characters.len();
+    if length <= HEAD + TAIL + 4 {
+        return code.to_owned();
+    }
+    let is_edge = |place: &usize| matches!(characters[*place], '.' | ' ' | '(');
+    let head = (HEAD / 2..HEAD).rev().find(is_edge).unwrap_or(HEAD);
+    let tail = (length - TAIL..length - TAIL / 3).find(is_edge).unwrap_or(length - TAIL);
+    format!(
+        "{} … {}",
+        characters[..head].iter().collect::<String>(),
+        characters[tail..].iter().collect::<String>()
+    )
+}
+
+/// A sentence that stands alone begins with a capital; one that begins with code stays as it is.
+pub(crate) fn sentence_case(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    match characters.next() {
+        Some(first) if first.is_ascii_lowercase() => {
+            let word = sentence.split([' ', ',', ':']).next().unwrap_or_default();
+            // A name such as `playbook.yaml` or `tests_passed` is not a word.
+            if word.chars().all(|c| c.is_ascii_lowercase()) {
+                format!("{}{}", first.to_ascii_uppercase(), characters.as_str())
+            } else {
+                sentence.to_owned()
+            }
+        }
+        Some(_) | None => sentence.to_owned(),
+    }
+}
+
 /// A time of day: relative where a script runs, exact on hover and for programs.
 pub(crate) fn when(at: Millis, now: Millis) -> Markup {
     let exact = rfc3339(at);
@@ -106,6 +154,24 @@ mod tests {
     fn backticks_become_code_and_everything_is_escaped() {
         assert_eq!(ticked("`a<b` is <i>").into_string(), "<code>a&lt;b</code> is &lt;i&gt;");
         assert_eq!(ticked("one ` left").into_string(), "one ` left");
+    }
+
+    #[test]
+    fn long_code_in_a_list_keeps_its_beginning_and_its_end() {
+        let long = "`review` failed: `output.findings.filter(f => ['critical', 'high'].includes(f.severity)).length === 0` does not hold";
+        assert_eq!(
+            ticked_short(long).into_string(),
+            "<code>review</code> failed: <code>output.findings … .length === 0</code> does not hold"
+        );
+        assert_eq!(ticked_short("`a` is `b`").into_string(), ticked("`a` is `b`").into_string());
+        assert_eq!(ticked_short("one ` left").into_string(), "one ` left");
+    }
+
+    #[test]
+    fn sentences_begin_with_a_capital_and_names_do_not() {
+        assert_eq!(sentence_case("every contract was met"), "Every contract was met");
+        assert_eq!(sentence_case("`review` failed"), "`review` failed");
+        assert_eq!(sentence_case("tests_passed is false"), "tests_passed is false");
     }
 
     #[test]

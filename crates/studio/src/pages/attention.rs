@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use super::{csrf, empty};
 use crate::answer::PageError;
-use crate::layout::{Frame, Nav, anchor, clipped, icon, id_short, line, ticked, when};
+use crate::layout::{Frame, Nav, anchor, clipped, icon, id_short, line, sentence_case, ticked_short, when};
 use crate::view::{View, encoded};
 
 /// Causes of one group that are listed; the others are counted.
@@ -177,7 +177,7 @@ fn cause(
         li.cause id=(item.fingerprint) data-row="" data-why=(link) data-failure=[(tone == "bad").then_some("")] {
             (icon(shape, tone))
             div {
-                h3 { a href=(link) { (ticked(&headline(item))) } }
+                h3 title=(line(&item.summary)) { a href=(link) { (ticked_short(&sentence_case(&headline(item)))) } }
                 @if let Some(say) = said(item, attempted, now) { div.say { (say) } }
                 p.meta {
                     span { (line(&item.playbook)) (place) }

@@ -170,7 +170,7 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
             }
             div.stack {
                 section aria-labelledby="h-def" {
-                    div.sect-h { h2 id="h-def" { "Definition" } p.mono { (line(&row.file)) } }
+                    div.sect-h { h2 id="h-def" { "Definition" } p.mono title=(line(&row.file)) { (line(&below(&view, &row.file))) } }
                     div.box { code.yaml tabindex="0" role="region" aria-label="Text of the definition" { @for part in row.text.lines() { span.l { (words::visible(part)) "\n" } } } }
                 }
                 @if let (Some(_), Ok(plan)) = (runs.first(), &plan) {
@@ -181,6 +181,13 @@ pub(crate) async fn show(view: View) -> Result<Markup, PageError> {
         @if !runs.is_empty() { (table(&runs, now)) }
     };
     Ok(frame.page(&view, Nav::Chains, &row.name, &content))
+}
+
+/// A path as it is below the project.
+fn below(view: &View, file: &str) -> String {
+    let project = view.studio.app.state().path().parent();
+    let inside = project.and_then(|project| std::path::Path::new(file).strip_prefix(project).ok());
+    inside.map_or_else(|| file.to_owned(), |inside| inside.display().to_string())
 }
 
 fn buttons(view: &View, shown: &ListedChain) -> Markup {
@@ -252,13 +259,25 @@ fn planned(steps: &[PlannedStep]) -> Markup {
                     div {
                         p { b { (line(step.name.as_deref().or(step.skill.as_deref()).or(step.action.as_deref()).unwrap_or("step"))) } @if step.requires_approval { " " span.tag.wait { "asks a person" } } }
                         @if let Some(known) = &step.condition { p.cond { span.dim { "when " } code { (clipped(&known.source, 200)) } " " span.small.sub { (known.held.map_or("is not known before it runs", |held| if held { "holds" } else { "does not hold" })) } } }
-                        @for effect in step.effects.iter().take(5) { p.small { (icon("arrow", "unk")) " can do " (code(&effect.check)) @if let Some(request) = &effect.request { ": " code { (clipped(request, 120)) } } } }
+                        @for effect in step.effects.iter().take(5) { div.small { (icon("arrow", "unk")) " can do " (code(&effect.check)) @if let Some(request) = &effect.request { (command(request)) } } }
                         @for stop in step.stopped_by.iter().take(5) { p.small.sub { "stopped by " (ticked(stop)) } }
                     }
                     div.r { @if step.effects.is_empty() { span.small.dim { "no effects" } } }
                 }
             }
         }
+    }
+}
+
+/// What an effect would run: a command of one line beside its name, a longer one below it.
+fn command(request: &str) -> Markup {
+    const LINES_MAX: usize = 12;
+    let lines: Vec<&str> = request.trim_end().lines().collect();
+    match lines.as_slice() {
+        [one] => html! { ": " code { (clipped(one, 400)) } },
+        lines => html! {
+            pre.value { @for part in lines.iter().take(LINES_MAX) { (clipped(part, 400)) "\n" } @if lines.len() > LINES_MAX { "… " (words::count(lines.len() - LINES_MAX, "more line")) } }
+        },
     }
 }
 

@@ -12,6 +12,7 @@ use escrow_app::artifacts::{FetchedArtifact, IfChanged, SinceVerified, fetch};
 use escrow_app::{Error, words};
 use maud::{Markup, html};
 
+use super::markdown;
 use crate::answer::PageError;
 use crate::layout::{Frame, Nav, line, status};
 use crate::view::{View, encoded};
@@ -101,13 +102,22 @@ fn shown(view: &View, path: &str, bytes: &[u8]) -> Markup {
     let pretty = if path.ends_with(".json") { pretty_json(part) } else { None };
     let text = pretty.unwrap_or_else(|| text.into_owned());
     let is_diff = path.ends_with(".diff") || path.ends_with(".patch");
-    html! {
+    let is_markdown = path.ends_with(".md") || path.ends_with(".markdown");
+    let lines = html! {
         div.log { ol {
             @for (number, part) in text.lines().enumerate() {
                 @let class = match part.as_bytes().first() { Some(b'+') if is_diff => "ok", Some(b'-') if is_diff => "bad", Some(b'@') if is_diff => "dim", _ => "" };
                 li id={ "L" (number + 1) } { a href={ "#L" (number + 1) } aria-label={ "Line " (number + 1) } { (number + 1) } span.s {} span class=(class) { (words::visible(part)) } }
             }
         } }
+    };
+    html! {
+        @if is_markdown {
+            // What is a tag in the file is text on the page, too.
+            h2.vh { "Content" }
+            (markdown::rendered(&text))
+            details.fold { summary.pad { "Source" } (lines) }
+        } @else { (lines) }
         @if bytes.len() > SHOWN_MAX { p.pad.small.dim { "The first 512 KB. " a href=(view.path) { "Download all of it" } } }
     }
 }

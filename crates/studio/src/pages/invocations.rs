@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::{choice, more, spans};
 use crate::answer::PageError;
-use crate::layout::{Frame, Mark, Nav, duration, line, ticked, when};
+use crate::layout::{Frame, Mark, Nav, duration, line, ticked, ticked_short, when};
 use crate::view::View;
 
 const LIMIT: usize = 30;
@@ -31,15 +31,25 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
     let mut rows = queries.invocations(&filter).await?;
     let is_cut = rows.len() > limit;
     rows.truncate(limit);
-    for row in rows {
-        let (invocation, limit) = (Some(row.id.clone()), Some(OF_ONE));
-        let runs = queries
-            .runs(&RunFilter { invocation: invocation.clone(), limit, ..RunFilter::default() })
-            .await?;
-        let outcomes =
-            queries.outcomes(&OutcomeFilter { invocation, limit, ..OutcomeFilter::default() }).await?;
+    let (steps, requests): (Vec<&InvocationRow>, Vec<&InvocationRow>) = rows
+        .iter()
+        .partition(|row| chain_of(row).is_some_and(|chain| rows.iter().any(|one| one.id == chain)));
+    for row in requests {
+        // The steps of a chain have invocations of their own, and belong to that of its run.
+        let mut of_row: Vec<&InvocationRow> =
+            steps.iter().filter(|step| chain_of(step).as_deref() == Some(&row.id)).copied().collect();
+        of_row.sort_by_key(|step| std::cmp::Reverse(step.step_index));
+        of_row.push(row);
+        let (mut runs, mut outcomes) = (Vec::new(), Vec::new());
+        for one in of_row {
+            let (invocation, limit) = (Some(one.id.clone()), Some(OF_ONE));
+            let filter = RunFilter { invocation: invocation.clone(), limit, ..RunFilter::default() };
+            runs.extend(queries.runs(&filter).await?);
+            let filter = OutcomeFilter { invocation, limit, ..OutcomeFilter::default() };
+            outcomes.extend(queries.outcomes(&filter).await?);
+        }
         let primary = queries.primary_outcome(&row.id).await?;
-        cards.push(card(&row, &runs, &outcomes, primary.as_ref(), now));
+        cards.push(card(row, &runs, &outcomes, primary.as_ref(), now));
     }
     let statuses: Vec<String> = RunStatus::ALL.iter().map(|status| status.as_str().to_owned()).collect();
     let content = html! {
@@ -50,6 +60,11 @@ pub(crate) async fn page(view: View) -> Result<Markup, PageError> {
         @if is_cut { (more(&view, limit)) }
     };
     Ok(frame.page(&view, Nav::Invocations, "Invocations", &content))
+}
+
+/// The invocation of the chain's run that this one is a step of.
+fn chain_of(row: &InvocationRow) -> Option<String> {
+    row.chain_run_id.as_ref().map(|run| run.chain_invocation().to_string())
 }
 
 fn card(
@@ -87,7 +102,7 @@ fn step(run: &RunRow, outcomes: &[OutcomeRow], primary: Option<&OutcomeRow>) -> 
     let last = outcomes.iter().find(|outcome| outcome.run_id.as_ref() == Some(&run.id));
     let took = run.ended_at.map(|end| duration(end.saturating_sub(run.started_at))).unwrap_or_default();
     html! {
-        tr {
+        tr class=[(run.depth > 0).then_some("nested")] {
             td { a href={ "/runs/" (run.id) } { (line(&run.playbook)) } @if let Some(title) = &run.title { " " span.sub { (line(title)) } } }
             td { (Mark::of_run(run.status, true).shown()) }
             td.small {
@@ -96,7 +111,7 @@ fn step(run: &RunRow, outcomes: &[OutcomeRow], primary: Option<&OutcomeRow>) -> 
                         (Mark::of_outcome(outcome.outcome.outcome.passed).icon()) " " code { (line(&outcome.outcome.outcome.kind)) } " " (ticked(&outcome.outcome.outcome.summary))
                         @if primary.is_some_and(|primary| primary.outcome.id == outcome.outcome.id) { " " span.tag { "speaks for the invocation" } }
                     }
-                    None => span.sub { (ticked(run.reason.as_ref().map_or("", |reason| reason.summary.as_str()))) },
+                    None => span.sub { (ticked_short(run.reason.as_ref().map_or("", |reason| reason.summary.as_str()))) },
                 }
             }
             td.num.small.dim { (took) }

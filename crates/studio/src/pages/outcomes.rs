@@ -129,7 +129,7 @@ pub(super) fn table(rows: &[OutcomeRow], now: Millis) -> Markup {
     html! {
         table.stackable {
             caption.vh { "Outcomes, newest first" }
-            thead { tr { th scope="col" { "Result" } th scope="col" { "Kind" } th scope="col" { "Summary" } th scope="col" { "Name" } th scope="col" { "Id" } th.num scope="col" { "When" } } }
+            thead { tr { th scope="col" { "Result" } th scope="col" { "Kind" } th scope="col" { "Summary" } th scope="col" { "Name" } th scope="col" { "Run" } th scope="col" { "Id" } th.num scope="col" { "When" } } }
             tbody {
                 @for row in rows {
                     @let recorded = &row.outcome;
@@ -144,6 +144,7 @@ pub(super) fn table(rows: &[OutcomeRow], now: Millis) -> Markup {
                             }
                         }
                         td.small.sub { (line(&recorded.name)) }
+                        td.small { @if let Some(run) = &row.run_id { a.id href={ "/runs/" (run) } { (id_short(run.as_str())) } } }
                         td.mono.small.dim title=(recorded.id) { (id_short(recorded.id.as_str())) }
                         td.num.small.dim { (when(row.created_at, now)) }
                     }

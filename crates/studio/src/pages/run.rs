@@ -47,6 +47,8 @@ const CARDS_MAX: usize = 12;
 /// Everything that the page shows.
 struct Shown {
     row: RunRow,
+    /// The name of its invocation.
+    request: Option<String>,
     run: Run,
     entries: Vec<Entry>,
     /// The numbers and hashes of the last entries.
@@ -94,10 +96,15 @@ impl Shown {
             (None, _) => account(&row, &entries, None).ok(),
         };
         let mark = Mark::of_run(row.status, is_driven(&*queries, &row).await?);
+        let request = match &row.invocation_id {
+            Some(id) => queries.invocation(id).await?.and_then(|row| row.name.or(row.skill)),
+            None => None,
+        };
         let now = now_ms();
         let (promised, now_of_files) = artifacts::look(&run, view.studio.app.state());
         Ok(Shown {
             row,
+            request,
             run,
             entries,
             hashes,
@@ -212,7 +219,7 @@ fn content(view: &View, shown: &Shown) -> Markup {
     html! {
         nav aria-label="Breadcrumb" { ol.crumbs {
             li { a href="/runs" { "Runs" } }
-            @if let Some(id) = &row.invocation_id { li { a href={ "/runs?invocation=" (line(id)) } { (line(id)) } } }
+            @if let Some(id) = &row.invocation_id { li { a href={ "/runs?invocation=" (line(id)) } title=(line(id)) { (line(shown.request.as_deref().unwrap_or(id))) } } }
             li { a href={ "/runs?playbook=" (crate::view::encoded(&row.playbook)) } { (line(&row.playbook)) } }
             li aria-current="page" { span.id { (row.id) } }
         } }
@@ -226,7 +233,7 @@ fn content(view: &View, shown: &Shown) -> Markup {
                     section.sect { p { code { (line(&wait.check)) (line(&wait.scope)) } " waits for " a.id href={ "/runs/" (wait.id) } { (wait.id) } } }
                 }
                 @if is_calm { (artifacts) (why) } @else { (why) (artifacts) }
-                (graph::section(shown, &listed))
+                @if has_graph(shown) { (graph::section(shown, &listed)) }
                 (timeline::section(shown))
                 (outcomes(shown))
                 (effects_section(shown))
@@ -235,6 +242,11 @@ fn content(view: &View, shown: &Shown) -> Markup {
             }
         }
     }
+}
+
+/// A drawing of one check would say nothing that its line does not.
+fn has_graph(shown: &Shown) -> bool {
+    shown.run.plan_of().checks.len() > 1
 }
 
 /// The first checks that a harness worked for.
@@ -269,7 +281,7 @@ fn side(shown: &Shown, listed: &Listed) -> Markup {
             ul.toc {
                 @if shown.account.is_some() || shown.is_interrupted() { li { a href="#why" { span { "Why" } span.n {} } } }
                 @if !shown.run.plan_of().artifacts.expected.is_empty() { li { a href="#artifacts" { span { "Expected artifacts" } span.n {} } } }
-                li { a href="#graph" { span { "Graph" } span.n { (shown.run.plan_of().checks.len()) } } }
+                @if has_graph(shown) { li { a href="#graph" { span { "Graph" } span.n { (shown.run.plan_of().checks.len()) } } } }
                 li { a href="#timeline" { span { "Timeline" } span.n data-live="toc-timeline" { @if shown.run.ended_at().is_some() || shown.is_interrupted() { (duration(shown.elapsed_ms())) } @else { (lasting(shown.run.started_at(), shown.now)) } } } }
                 @if !shown.outcomes.is_empty() { li { a href="#outcomes" { span { "Outcomes" } span.n { (shown.outcomes.len()) } } } }
                 @if !shown.effects.is_empty() { li { a href="#effects" { span { "Effects" } span.n { (shown.effects.len()) } } } }

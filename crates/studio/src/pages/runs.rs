@@ -14,7 +14,7 @@ use maud::{Markup, html};
 
 use super::{choice, empty, more, spans};
 use crate::answer::PageError;
-use crate::layout::{Frame, Mark, Nav, duration, id_short, line, status, ticked, when};
+use crate::layout::{Frame, Mark, Nav, duration, id_short, line, status, ticked_short, when};
 use crate::view::View;
 
 pub(crate) use strip::{Strip, Strips};
@@ -296,7 +296,7 @@ fn run_row(row: &RunRow, is_below: bool, known: &Known, now: Millis) -> Markup {
             td.c-pb { a.rid href={ "/runs/" (row.id) } { (line(&row.playbook)) } @if row.depth > 0 && !is_below { " " span.small.dim { "in " a.id href={ "/runs/" (row.root) } { (id_short(row.root.as_str())) } } } }
             td.why.cut title=(summary) data-live={ "why-" (row.id) } {
                 @if let Some(title) = &row.title { b { (line(title)) } " " }
-                (ticked(&summary))
+                (ticked_short(&summary))
                 @if !row.warnings.is_empty() { " " span.warn { (words::count(row.warnings.len(), "warning")) } }
             }
             td.c-ck data-live={ "ck-" (row.id) } { @if let Some(strip) = known.strips.get(&row.id) { (strip.shown(mark == Mark::INTERRUPTED)) } }

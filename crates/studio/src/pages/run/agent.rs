@@ -14,6 +14,8 @@ const LAST_WORDS_MAX: usize = 4_000;
 
 /// What is known of an agent besides its record.
 pub(super) struct Told<'s> {
+    /// What it was asked to do.
+    pub(super) prompt: Option<&'s str>,
     /// What its harness printed, as moments. `None`: the stream was not kept, or is not understood.
     pub(super) transcript: Option<Transcript>,
     /// What its hooks reported, oldest first.
@@ -56,6 +58,7 @@ pub(super) fn section(check: &str, record: &Value, told: &Told<'_>) -> Markup {
                 }
             }
             (hooks(&told.receipts))
+            @if let Some(prompt) = told.prompt { (asked(check, prompt)) }
             @match told.transcript.as_ref().filter(|transcript| !transcript.moments.is_empty()) {
                 Some(transcript) => (conversation(check, transcript)),
                 None => @if let Some(text) = record.get("final_text").and_then(Value::as_str) {
@@ -84,6 +87,18 @@ fn hooks(receipts: &[&LifecycleReceipt]) -> Markup {
                     span class=(if status == "failed" { "tag bad" } else { "tag" }) title=(status) { (event) @if number > 1 { " ×" (number) } @if status == "failed" { " failed" } } " "
                 }
             }
+        }
+    }
+}
+
+/// The prompt, whole. A long one is folded.
+fn asked(check: &str, prompt: &str) -> Markup {
+    const LINES_MAX: usize = 12;
+    let lines: Vec<&str> = prompt.lines().collect();
+    html! {
+        details.fold.transcript open[lines.len() <= LINES_MAX] data-keep=(anchor("prompt", check)) {
+            summary.pad { "What it was asked" span.small.dim { " " (words::count(lines.len(), "line")) } }
+            div.pad-in { pre.value { @for part in &lines { (words::visible(part)) "\n" } } }
         }
     }
 }

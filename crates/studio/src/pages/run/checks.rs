@@ -7,7 +7,7 @@ use escrow_app::logs::{Printed, printed, running};
 use escrow_app::runs::CheckReport;
 use escrow_app::transcript::transcript;
 use escrow_app::words::{self, Evaluated, skip_words};
-use escrow_model::{CheckStatus, IssueCode, RunStatus};
+use escrow_model::{CheckStatus, Event, IssueCode, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ pub(super) fn section(view: &View, shown: &Shown, listed: &Listed) -> Markup {
     let first = listed.page.saturating_sub(1) * CHECKS_MAX;
     html! {
         section.sect id="checks" aria-labelledby="h-checks" {
-            div.sect-h { h2 id="h-checks" { "Checks and logs" } p { @if reports.len() < number { (first + 1) " to " (first + reports.len()) " of " (number) ", " } "what failed first" } span.grow {} span.meta { code { "escrow logs " (shown.row.id) } } }
+            div.sect-h { h2 id="h-checks" { "Checks and logs" } p { @if reports.len() < number { (first + 1) " to " (first + reports.len()) " of " (number) ", " } @if shown.mark.tone != "ok" && number > 1 { "what failed first" } } span.grow {} span.meta { code { "escrow logs " (shown.row.id) } } }
             div.box {
                 @for check in &reports { (one(shown, check, logs.get(check.name).map_or(&[], Vec::as_slice))) }
             }
@@ -126,9 +126,8 @@ fn order(status: CheckStatus) -> u8 {
 /// `logs` are what its attempts printed.
 fn one(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup {
     let mark = shown.mark_of(check);
-    let is_agent = check.record().is_some_and(|record| record.contains_key("harness"));
-    let is_open =
-        is_agent || matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
+    let is_open = is_agent(check)
+        || matches!(check.status, CheckStatus::Failed | CheckStatus::Unknown | CheckStatus::Running);
     let id = anchor("check", check.name);
     html! {
         details.chk.row-fold id=(id) open[is_open] data-row="" data-why={ "/runs/" (shown.row.id) "?check=" (encoded(check.name)) "#why" } data-failure=[(mark.tone == "bad").then_some("")] data-keep=(id) {
@@ -141,6 +140,10 @@ fn one(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup 
             div.in { (inside(shown, check, logs)) }
         }
     }
+}
+
+fn is_agent(check: &CheckReport<'_>) -> bool {
+    check.record().is_some_and(|record| record.contains_key("harness"))
 }
 
 fn said(shown: &Shown, check: &CheckReport<'_>, mark: Mark) -> Markup {
@@ -188,14 +191,29 @@ fn inside(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Mark
         }
         @for issue in check.issues.iter().take(10) { p.small { span.code { (issue.code.text()) } " " (ticked(&issue.message)) } }
         @if check.has_items { (items(shown, check, logs)) }
-        @if let Some(record) = check.record().and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, record, of_check.last().copied()))) }
+        @if let Some(record) = check.record().and_then(|record| record.get("harness")) { (agent::section(check.name, record, &told(shown, check, record, of_check.last().copied()))) }
         (output::section(shown, check))
-        @if let Some(last) = of_check.pop() { (tail(shown, last, &of_check)) }
+        @if let Some(last) = of_check.pop() {
+            @let log = tail(shown, last, &of_check);
+            // The transcript says what the stream says, and reads better.
+            @if is_agent(check) && !last.is_running() { details.fold { summary { "What its program printed" } (log) } } @else { (log) }
+        }
     }
 }
 
 /// The transcript of the last attempt, and what the hooks of its session reported.
-fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> agent::Told<'s> {
+fn told<'s>(
+    shown: &'s Shown,
+    check: &CheckReport<'_>,
+    record: &Value,
+    last: Option<&Printed<'_>>,
+) -> agent::Told<'s> {
+    let prompt = shown.entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::AttemptStarted { check: name, request, .. } if name == check.name => {
+            request.fields.get("prompt").and_then(Value::as_str)
+        }
+        _ => None,
+    });
     let word = |name: &str| record.get(name).and_then(Value::as_str);
     let stream = last.and_then(|last| last.end("stdout", STREAM_BYTES).ok());
     let transcript = stream.and_then(|(text, _)| transcript(word("name")?, &text));
@@ -204,7 +222,7 @@ fn told<'s>(shown: &'s Shown, record: &Value, last: Option<&Printed<'_>>) -> age
         // Receipts without a session id belong to the only session of the run.
         receipt.harness_session_id.is_none() || receipt.harness_session_id.as_deref() == session
     };
-    agent::Told { transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
+    agent::Told { prompt, transcript, receipts: shown.receipts.iter().filter(is_own).collect() }
 }
 
 fn items(shown: &Shown, check: &CheckReport<'_>, logs: &[&Printed<'_>]) -> Markup {

@@ -5,7 +5,7 @@ use escrow_model::{CheckStatus, DeliveryStatus, EffectState};
 use maud::{Markup, html};
 
 use super::{Shown, artifacts};
-use crate::layout::{icon_small, line};
+use crate::layout::{icon_small, id_short, line};
 
 /// The colour of a verdict on a delivery.
 pub(super) fn tone(status: DeliveryStatus) -> &'static str {
@@ -118,7 +118,7 @@ fn asked(shown: &Shown) -> Markup {
                 @if let Some(event) = &options.event { span { "event " code { (line(event)) } } }
                 @if let Some(invocation) = &options.invocation { span { a href={ "/runs?invocation=" (line(invocation)) } { "invocation" } } }
                 @if options.safe_mode { span { "safe mode" } }
-                @if let Some(parent) = &options.parent { span { "nested in " a href={ "/runs/" (parent) } { "its run" } } }
+                @if let Some(parent) = &options.parent { span { "nested in " a href={ "/runs/" (parent) } { (id_short(parent.as_str())) } } }
             }
         }
     }

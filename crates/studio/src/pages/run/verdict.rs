@@ -5,7 +5,9 @@ use escrow_model::{CheckStatus, ReasonCode, RunStatus, SkipReason, WaitKind, War
 use maud::{Markup, html};
 
 use super::Shown;
-use crate::layout::{anchor, clock_when, code, duration, icon, icon_small, lasting, line, ticked};
+use crate::layout::{
+    anchor, clock_when, code, duration, icon, icon_small, lasting, line, sentence_case, ticked, ticked_short,
+};
 use crate::pages::csrf;
 use crate::view::View;
 
@@ -71,9 +73,9 @@ fn sentence(shown: &Shown) -> Markup {
             (Some(account), Some(reason))
                 if account.subject.is_none() && reason.code != ReasonCode::FailedMissingArtifact =>
             {
-                shortened(account).unwrap_or_else(|| ticked(&account.cause.summary))
+                shortened(account).unwrap_or_else(|| ticked(&sentence_case(&account.cause.summary)))
             }
-            (_, Some(reason)) => ticked(&reason.summary),
+            (_, Some(reason)) => ticked_short(&sentence_case(&reason.summary)),
             (_, None) => html! { (line(&shown.row.playbook)) },
         },
     }
@@ -145,7 +147,7 @@ fn besides(shown: &Shown) -> Markup {
         ul.besides {
             @for one in missing { li { (icon_small("nofile", "bad")) span { "Besides, the required artifact " a href={ "#" (anchor("artifact", &one.id)) } { code { (line(&one.id)) } } " is not delivered: " (one.problem.as_str().replace('_', " ")) "." } } }
             @for name in held { li { (icon_small("block", "skip")) span { a href={ "#" (anchor("check", name)) } { code { (line(name)) } } " did not start: no external check starts behind a broken contract." } } }
-            @for warning in warnings { li { (icon_small("warn", "warn")) span { (ticked(&warning.message)) } } }
+            @for warning in warnings { li { (icon_small("warn", "warn")) span { (ticked(&sentence_case(&warning.message))) } } }
         }
     }
 }

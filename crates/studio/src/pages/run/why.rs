@@ -30,7 +30,7 @@ pub(super) fn section(shown: &Shown, listed: &Listed) -> Markup {
     html! {
         section.sect id="why" aria-labelledby="h-why" {
             div.sect-h {
-                h2 id="h-why" { "Why" @if let Some(subject) = &subject { " " code { (line(subject)) } @if let Some(of) = &account.subject { " " (of.status.as_str()) } } }
+                h2 id="h-why" { "Why" @if let Some(subject) = &subject { " " code { (line(subject)) } @if let Some(of) = &account.subject { " " (stood(of.status)) } } }
                 p { @if let Some(attempt) = account.cause.attempt { "attempt " (attempt) ", " } "decided at entry " a href=(journal::href(shown, account.cause.entry)) { (account.cause.entry) } }
                 span.grow {}
                 span.meta { code { "escrow explain " (shown.row.id) @if let Some(of) = &account.subject { " " (line(&of.check)) } } }
@@ -63,6 +63,18 @@ pub(super) fn section(shown: &Shown, listed: &Listed) -> Markup {
                 }
             }
         }
+    }
+}
+
+fn stood(status: CheckStatus) -> &'static str {
+    match status {
+        CheckStatus::Pending => "has not begun",
+        CheckStatus::Running => "is running",
+        CheckStatus::Waiting => "waits",
+        CheckStatus::Succeeded => "succeeded",
+        CheckStatus::Failed => "failed",
+        CheckStatus::Skipped => "was skipped",
+        CheckStatus::Unknown => "is unknown",
     }
 }
 

@@ -132,7 +132,8 @@ impl Row {
                         },
                     }
                 }
-                td.rate.num { (number(|cell| cell.has_succeeded)) " of " (number(|cell| cell.has_run)) }
+                @let ran = number(|cell| cell.has_run);
+                td.rate.num { @if ran == 0 { "–" } @else { (number(|cell| cell.has_succeeded)) " of " (ran) } }
             }
         }
     }
