@@ -18,6 +18,10 @@ struct Word {
     quoted: bool,
     /// A quote or a backslash stands before any `=`, so it assigns nothing.
     names_nothing: bool,
+    /// A variable in it has no quotes, so it may be several words.
+    splits: bool,
+    /// It stands behind `>&`, where bash expands it twice.
+    duplicated: bool,
 }
 
 impl Word {
@@ -49,8 +53,12 @@ pub(crate) fn judge(script: &str) -> Option<()> {
         }
     }
     for command in &commands {
+        let (duplicated, command): (Vec<&Word>, Vec<&Word>) =
+            command.iter().partition(|word| word.duplicated);
+        let found = duplicated.iter().find(|word| holds(&tainted, word));
+        assert!(found.is_none(), "bash expands {found:?} twice in {script:?}");
         let words = command
-            .iter()
+            .into_iter()
             .skip_while(|word| {
                 matches!(word.text.as_str(), "!" | "if" | "then" | "else" | "elif" | "while" | "until" | "do")
             })
@@ -75,6 +83,16 @@ pub(crate) fn judge(script: &str) -> Option<()> {
             assert!(!holds(&tainted, code), "`{option}` runs {code:?} in {script:?}");
         }
         match name.text.as_str() {
+            "declare" | "export" | "unset" => {
+                let names_one =
+                    |word: &&&Word| holds(&tainted, word) && (assigned(word).is_none() || word.splits);
+                let found = arguments.iter().find(names_one);
+                assert!(found.is_none(), "{found:?} names a variable in {script:?}");
+            }
+            "timeout" => {
+                let found = arguments.first().filter(|word| holds(&tainted, word) && word.splits);
+                assert!(found.is_none(), "{found:?} may hold a command in {script:?}");
+            }
             "eval" | "." | "source" | "trap" | "let" => {
                 let found = arguments.iter().find(|word| holds(&tainted, word));
                 assert!(found.is_none(), "`{}` reads {found:?} as code in {script:?}", name.text);
@@ -147,6 +165,7 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
     let mut word: Option<Word> = None;
     let mut state = State::Bare;
     let mut redirected = false;
+    let mut duplicates = false;
     let mut chars = script.chars().peekable();
     while let Some(c) = chars.next() {
         match (state, c) {
@@ -175,6 +194,7 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     assert!(state == State::Double, "a value is split into words in {script:?}");
                 }
                 let word = word.get_or_insert_default();
+                word.splits |= state == State::Bare;
                 word.prefix.get_or_insert(word.text.clone());
                 word.names.push(name);
             }
@@ -201,10 +221,12 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     if is_grammar {
                         return None;
                     }
-                    if !redirected && !is_descriptor {
+                    if (!redirected || duplicates) && !is_descriptor {
+                        let word = Word { duplicated: duplicates, ..word };
                         commands.last_mut().expect("there is a first").push(word);
                     }
                     redirected = false;
+                    duplicates = false;
                 }
                 match c {
                     // A redirection to nothing is an error in every shell.
@@ -212,7 +234,7 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     '\n' | ';' | '|' | '&' => commands.push(Vec::new()),
                     '<' if chars.peek() == Some(&'<') => return None,
                     '<' | '>' => {
-                        let _ = chars.next_if(|next| matches!(next, '>' | '&' | '|'));
+                        duplicates = chars.next_if(|next| matches!(next, '>' | '&' | '|')) == Some('&');
                         redirected = true;
                     }
                     _ => {}
@@ -224,6 +246,7 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
     if state != State::Bare {
         return None;
     }
-    commands.last_mut().expect("there is a first").extend(word.filter(|_| !redirected));
+    let word = word.map(|word| Word { duplicated: duplicates, ..word });
+    commands.last_mut().expect("there is a first").extend(word.filter(|_| !redirected || duplicates));
     Some(commands)
 }

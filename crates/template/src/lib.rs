@@ -35,8 +35,8 @@ pub use parts::Part;
 pub use reads::{PathStep, TemplateRead};
 pub use shell::{
     ShellError, ShellErrorKind, ShellScript, Survey, SurveyedCommand, SurveyedWrite, VARIABLE_PREFIX,
-    check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell, is_read_as_code,
-    survey_arguments, survey_script, without_comments,
+    check_arguments, check_arguments_with, check_fed_script, check_script, is_other_interpreter,
+    is_posix_shell, is_read_as_code, survey_arguments, survey_script, without_comments,
 };
 pub use steering::{STEERING_NAMES, SteeringNames, steered_by};
 pub use template::Template;

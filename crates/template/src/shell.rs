@@ -40,6 +40,12 @@ use escrow_expr::Scope;
 /// The prefix of the variables that carry values.
 pub const VARIABLE_PREFIX: &str = "ESCROW_VALUE_";
 
+/// The variables that Escrow itself gives a command and whose contents others wrote. They are values in every script.
+const HANDED_VALUES: &[&str] = &["ESCROW_ITEM"];
+
+/// The variable that names the file with all outputs. It is no value, but what a command prints from the file is one.
+const CONTEXT: &str = "ESCROW_CONTEXT";
+
 /// A script for `/bin/sh -c`, and the values it refers to.
 #[derive(Debug)]
 pub struct ShellScript {
@@ -81,7 +87,8 @@ impl ShellScript {
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
-        errors.extend(rules::check(&scanned, &Given::default()));
+        let handed = handed_values(&scan::identifiers(source));
+        errors.extend(rules::check(&scanned, &Given { variables: &handed, ..Given::default() }));
         errors.extend(scanned.errors);
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
@@ -151,28 +158,39 @@ impl ShellScript {
 /// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
 pub fn check_fed_script(source: &str) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
-    rules::check(&scan::scan(source, &pieces), &Given { input: true, ..Given::default() })
+    let handed = handed_values(&scan::identifiers(source));
+    let given = Given { input: true, variables: &handed, ..Given::default() };
+    rules::check(&scan::scan(source, &pieces), &given)
 }
 
-/// What is wrong with a script whose environment has values in these variables. A script without values and without such
-/// variables is left to the shell.
+/// What is wrong with a script whose environment has values in these variables, besides `$ESCROW_ITEM` and what commands
+/// print from `$ESCROW_CONTEXT`. A script that has none of them is left to the shell.
 pub fn check_script(source: &str, variables: &[String]) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
     let has_values = split::insertions(&pieces).next().is_some();
-    let names: BTreeSet<String> = scan::identifiers(source).into_iter().collect();
+    let identifiers = scan::identifiers(source);
+    let handed = handed_values(&identifiers);
+    let names: BTreeSet<String> = identifiers.into_iter().collect();
+    let mentions_context = names.contains(CONTEXT);
     // `${!CM*}` lists the names that begin so.
-    let lists_names = source.contains("${!");
+    let lists_names = source.contains("${!") && !variables.is_empty();
     let is_read = lists_names
         || variables.iter().any(|variable| names.contains(variable))
         || ["declare", "env", "export", "printenv", "set", "typeset"]
             .iter()
             .any(|name| names.contains(*name));
-    if !has_values && (variables.is_empty() || !is_read) {
+    let has_variables = !variables.is_empty() && is_read || !handed.is_empty();
+    if !has_values && !has_variables && !mentions_context {
         return Vec::new();
     }
     let scanned = scan::scan(source, &pieces);
-    let mut errors = rules::check(&scanned, &Given { variables, input: false, lists_names });
-    errors.extend(scanned.errors);
+    let all = [variables, &handed].concat();
+    let is_handed_alone = !has_values && variables.is_empty();
+    let given = Given { variables: &all, input: false, lists_names, is_handed_alone };
+    let mut errors = rules::check(&scanned, &given);
+    if has_values || has_variables {
+        errors.extend(scanned.errors);
+    }
     errors.sort_by_key(|error| error.span.start);
     errors.dedup_by_key(|error| error.span.clone());
     errors
@@ -226,10 +244,13 @@ pub fn check_arguments_with(
         offset += source.len() + 1;
         command.words.push(word);
     }
-    if value_spans.is_empty() && !input_has_values && variables.is_empty() {
+    let identifiers: Vec<String> = sources.iter().flat_map(|source| scan::identifiers(source)).collect();
+    let variables = [variables, &handed_values(&identifiers)].concat();
+    let mentions_context = identifiers.iter().any(|name| name == CONTEXT);
+    if value_spans.is_empty() && !input_has_values && variables.is_empty() && !mentions_context {
         return Vec::new();
     }
-    let mut errors = rules::check_arguments(&command, &value_spans, input_has_values, variables);
+    let mut errors = rules::check_arguments(&command, &value_spans, input_has_values, &variables);
     errors.dedup_by_key(|error| error.span.clone());
     let placed = errors.into_iter().map(|mut error| {
         let index = begins.iter().rposition(|begin| *begin <= error.span.start).unwrap_or(0);
@@ -253,6 +274,17 @@ pub fn without_comments(source: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// Whether a program, by its name or path, is an interpreter of another language than that of a shell.
+pub fn is_other_interpreter(program: &str) -> bool {
+    rules::is_interpreter(program.rsplit('/').next().unwrap_or(program))
+}
+
+/// The variables with values that Escrow gives every command, as far as a script mentions them.
+fn handed_values(identifiers: &[String]) -> Vec<String> {
+    let is_mentioned = |name: &&&str| identifiers.iter().any(|one| one == **name);
+    HANDED_VALUES.iter().filter(is_mentioned).map(|name| (*name).to_owned()).collect()
 }
 
 /// Whether a program, by its name or path, reads a script as `sh` does.

@@ -2,8 +2,8 @@
 
 use escrow_model::{Field, Text};
 use escrow_template::{
-    PathStep, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
-    is_read_as_code, survey_script,
+    PathStep, check_arguments, check_arguments_with, check_fed_script, check_script, is_other_interpreter,
+    is_posix_shell, is_read_as_code, survey_script,
 };
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -101,7 +101,14 @@ impl Decoder<'_> {
         let mut variables: Vec<String> =
             env.iter().filter(|(_, text)| !text.is_constant()).map(|(name, _)| name.clone()).collect();
         variables.extend(self.variables.iter().filter(|name| !env.contains_key(*name)).cloned());
-        if let (Some(node), Some(exec)) = (check.get("exec"), fields.get("exec")) {
+        // A script of another language is not for these rules.
+        let is_foreign = match (fields.get("shell"), fields.get("exec")) {
+            (Some(Field::Plain(Value::Array(words))), Some(Field::Shell(_))) => {
+                words.first().and_then(Value::as_str).is_some_and(is_other_interpreter)
+            }
+            _ => false,
+        };
+        if let (Some(node), Some(exec), false) = (check.get("exec"), fields.get("exec"), is_foreign) {
             self.variables_in_command("exec", node, exec, &variables);
         }
         let reconcile = check.get("reconcile");
@@ -117,16 +124,13 @@ impl Decoder<'_> {
         let title = format!("`{key}` cannot be run safely");
         match command {
             Field::Shell(script) => {
-                if variables.is_empty() {
-                    return;
-                }
                 for error in check_script(script.source(), variables) {
                     let span = span_within(self.sources.text, node, &error.span);
                     let problem = Problem::new("E0119", span, title.clone()).label(error.message);
                     self.found().push(problem.help(error.help));
                 }
             }
-            Field::Argv(words) if !variables.is_empty() => {
+            Field::Argv(words) => {
                 let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
                 let known = check_arguments(&sources, false);
                 let problems = check_arguments_with(&sources, false, variables);

@@ -7,7 +7,8 @@
 mod oracle;
 
 use escrow_template::{
-    ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, survey_arguments, survey_script,
+    ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, check_script, survey_arguments,
+    survey_script,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -15,16 +16,17 @@ use libfuzzer_sys::fuzz_target;
 #[rustfmt::skip]
 const TOKENS: &[&str] = &[
     "{{ x }}", " {{ x }} ", "'{{ x }}'", "\"{{ x }}\"", "$(", ")", "${", "}", "${a:-", "$((", "))", "$'", "`", "<<E\n",
-    "\nE\n", "<<-E\n", "<<'E'\n", "<<<", "<(", ">(", " | ", " && ", " || ", ";;", "; ", "\n", " & ", "&>", "2>&1", "[[ ",
+    "\nE\n", "<<'E'\n", "<<<", "<(", ">(", " | ", " && ", " || ", ";;", "; ", "\n", " & ", "&>", "2>&1", "[[ ",
     " ]]", "[ ", "if ", "; then ", "; else ", "; fi", "for ", " in ", "; do ", "; done", "while ", "case ", " esac",
     "f() ", "function ", "{ ", "; }", "( ", " )", "eval ", "sh ", "-c ", "bash ", "-s ", "/dev/stdin ", ". ", "source ",
     "xargs ", "env ", "sudo ", "exec ", "trap ", "read ", "export ", "local ", "declare ", "-i ", "a=", "$a", "\"$a\"",
     "${a}", "let ", "printf ", "-v ", "test ", "python3 ", "node -e ", "awk ", "sed ", "ssh h ", "psql -c ", "find . -exec ",
-    "\\\n", "\\", "# ", "{% raw %}", "{% endraw %}", "{% if x %}", "{#", "é", "🦀", "\u{301}", "a[", "]=", "+=", "*", "~",
+    "\\\n", "\\", "# ", "{% raw %}", "{% endraw %}", "{#", "é", "🦀", "a[", "]=", "*",
     "!", "$@", "$1", "$#", "$?", "${#a[@]}", "echo ", "cat ", "tar ", "--to-comm ", "--to-comm=", "git ", "--exe=",
     "find ", "-exec ", "{} ';'", "{sh,-c} ", "/bin/s[h] ", "a=(sh -c)", "\"${a[@]}\" ", "trap 'f \"$a\"' EXIT",
-    "export -f f", "python3 -m code", "sudo -nu a ", "CFLAGS=", "-f ", "${a:-sh} ",
-    "for SECONDS in ", "printf -v RANDOM ", "command ", "history -s ",
+    "export -f f", "python3 -m code", "sudo -nu a ", "CFLAGS=", "-f ",
+    "for SECONDS in ", "printf -v RANDOM ", "command ", ">& ", "timeout ", "unset ", "a=$(cat f)",
+    "{a[b]}>", "$ESCROW_ITEM", "$ESCROW_CONTEXT",
 ];
 
 const _: () = assert!(TOKENS.len() <= 128, "bytes stand for no more than 128 tokens");
@@ -64,7 +66,9 @@ fn rewrite(source: &str) {
 }
 
 fn scan(source: &str) {
-    for error in check_fed_script(source) {
+    let variables = ["a".to_owned()];
+    let checked = check_script(source, &[]).into_iter().chain(check_script(source, &variables));
+    for error in check_fed_script(source).into_iter().chain(checked) {
         assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}");
     }
     let survey = survey_script(source);

@@ -15,14 +15,15 @@ mod wrappers;
 
 use std::ops::Range;
 
+use super::CONTEXT;
 use super::error::{ShellError, ShellErrorKind};
 use super::scan::{Scanned, identifiers};
-use super::word::{Command, UNKNOWN, Word};
+use super::word::{Command, UNKNOWN, Word, is_name};
 use crate::steering::is_evaluated;
 use interpreters::interpreter;
 use tables::{
-    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, PLUS_COMMANDS, RUNS_NOTHING, SHELL_STARTERS,
-    SHELLS, wrapper,
+    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, DECLARERS, EVALUATORS, PLUS_COMMANDS, RUNS_NOTHING,
+    SHELL_STARTERS, is_shell, wrapper,
 };
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
@@ -40,6 +41,8 @@ const WORDS_MAX: usize = 4_000_000;
 /// The variables that shells themselves expand or run, whatever is in them.
 const RUN_BY_SHELLS: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4"];
 
+const QUOTES: &str = "write it within quotes: `\"$name\"`";
+
 /// What a script is given besides the values in its text.
 #[derive(Clone, Default)]
 pub(super) struct Given<'a> {
@@ -49,6 +52,8 @@ pub(super) struct Given<'a> {
     pub(super) variables: &'a [String],
     /// It may get at them by names that it puts together.
     pub(super) lists_names: bool,
+    /// The playbook gives it no value; it reads what Escrow gives every command.
+    pub(super) is_handed_alone: bool,
 }
 
 /// What a script may compute. bash, ksh and zsh run the commands in a variable that they compute, and each of them may
@@ -62,20 +67,28 @@ enum Arithmetic {
 }
 
 pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
-    let taint = Taint::of(scanned, given.input, given.variables);
+    let taint = Taint::of(scanned, given.input, given.variables, &[]);
     let has_values = !scanned.value_spans.is_empty() || given.input;
     // Values that the environment alone has get into a command's input only through an expansion, or by being printed.
     let reads_variables = scanned.names.iter().any(|name| given.variables.contains(name))
+        || reads_context(scanned)
         || given.lists_names
         || scanned
             .commands
             .iter()
             .any(|command| prints_environment(command) || names_one(command, given.variables));
     let input = if has_values || reads_variables { Input::Anything } else { Input::Literal };
-    let mut checker =
-        Checker { arithmetic: Arithmetic::of(input), ..Checker::new(&scanned.value_spans, taint) };
+    let mut checker = Checker {
+        arithmetic: Arithmetic::of(input),
+        trusts_heredocs: given.is_handed_alone,
+        ..Checker::new(&scanned.value_spans, taint)
+    };
     checker.script(scanned, input);
     checker.errors
+}
+
+pub(super) fn is_interpreter(program: &str) -> bool {
+    interpreter(program).is_some()
 }
 
 /// The arguments of a program that is started without a shell. Its standard input is what the playbook says.
@@ -87,6 +100,10 @@ pub(super) fn check_arguments(
 ) -> Vec<ShellError> {
     let mut checker = Checker::new(value_spans, Taint::inherited(variables));
     checker.taint.is_fed = input_has_values;
+    if value_spans.is_empty() && !input_has_values {
+        // Whether code in the arguments gets values is seen from the variables that it reads.
+        checker.arithmetic = Arithmetic::Free;
+    }
     checker.reads_given_input_alone(command);
     checker.errors
 }
@@ -105,6 +122,9 @@ struct Checker<'a> {
     taint: Taint,
     arithmetic: Arithmetic,
     nesting: usize,
+    /// A here-document without expansions is code of the author's. In a script that the playbook gives values it counts
+    /// as any other input.
+    trusts_heredocs: bool,
     /// The command that is looked at has an input of its own, which may hold a value.
     is_fed: bool,
     /// The commands around the one that is looked at.
@@ -121,6 +141,7 @@ impl<'a> Checker<'a> {
             taint,
             arithmetic: Arithmetic::Numbers,
             nesting: 0,
+            trusts_heredocs: false,
             is_fed: false,
             wrapping: 0,
             seen: 0,
@@ -132,6 +153,7 @@ impl<'a> Checker<'a> {
 impl Checker<'_> {
     fn script(&mut self, scanned: &Scanned, input: Input) {
         for command in &scanned.commands {
+            let input = if self.trusts_heredocs && command.reads_literal { Input::Literal } else { input };
             self.is_fed = (command.is_fed || scanned.feeds || self.taint.is_fed) && input == Input::Anything;
             self.command(command, input);
         }
@@ -139,7 +161,7 @@ impl Checker<'_> {
             self.compute(&computed.names, &computed.span);
         }
         self.targets(scanned);
-        if self.taint.names().next().is_some() {
+        if self.taint.names().next().is_some() || self.arithmetic == Arithmetic::Numbers {
             // `declare -i n=x` computes `x`.
             for word in scanned
                 .commands
@@ -171,16 +193,17 @@ impl Checker<'_> {
             return true;
         }
         let declares = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset");
+        let assigns_text = words.iter().any(|word| word.text.contains('=') && is_unknown(word));
         let names_one = |word: &Word| {
-            word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a'])
-                || self.taint.may_be_option(word)
+            // `declare -a a="$x"` reads what it assigns as a list of words.
+            let is_given = |letters: &[char]| word.text.starts_with('-') && word.text.contains(letters);
+            // A word that may be anything is refused as the name of a variable.
+            let is_known = || self.arithmetic == Arithmetic::Free || self.taint.texts(word).is_all;
+            is_given(&['i', 'n'])
+                || is_given(&['A', 'E', 'F', 'a']) && assigns_text
+                || self.taint.may_be_option(word) && is_known()
         };
         declares && words.iter().skip(1).any(names_one)
-    }
-
-    /// Whether a word is an option, or may be one because it is known only when the script runs.
-    fn may_select(&self, word: &Word, option: &str) -> bool {
-        selects(&word.text, option) || self.taint.may_be_option(word)
     }
 
     /// Refuses arithmetic that would read a value as code.
@@ -236,6 +259,33 @@ impl Checker<'_> {
         word.text.starts_with(UNKNOWN) && self.is_tainted(word)
     }
 
+    /// Whether the shell may make several words of one that has a value: an expansion without quotes. A `{{ }}` alone is
+    /// always one word.
+    fn splits(&self, word: &Word) -> bool {
+        let in_substitution = word.all_values.len() > word.values.len();
+        word.may_vanish && (self.taint.reaches(word) || in_substitution)
+    }
+
+    /// Refuses words of a program that the shell may make several of: one of these could be an option with code, or a
+    /// command.
+    fn refuse_split(&mut self, program: &str, words: &[Word]) {
+        for word in words.iter().filter(|word| self.splits(word)).cloned().collect::<Vec<_>>() {
+            let message =
+                format!("without quotes this is several words, and `{program}` could take one for code");
+            self.refuse_tainted(&word, ShellErrorKind::Program, &message, Some(QUOTES));
+        }
+    }
+
+    /// The same for what a command printed.
+    fn refuse_split_output(&mut self, program: &str, words: &[Word]) {
+        for word in words.iter().filter(|word| word.may_vanish) {
+            let message = format!(
+                "what a command printed is several words without quotes, and `{program}` could take one for a command"
+            );
+            self.refuse_printed(word, &message, QUOTES);
+        }
+    }
+
     fn refuse(
         &mut self,
         span: Range<usize>,
@@ -273,6 +323,18 @@ impl Checker<'_> {
         self.refuse_tainted(word, ShellErrorKind::Program, &message, instead);
     }
 
+    /// Refuses what a command printed as the code of an interpreter. `sed "s/a/$(…)/"` is common, and `jq` starts nothing.
+    fn refuse_code_of_output(&mut self, word: &Word, program: &str) {
+        if !["gsed", "jq", "sed"].contains(&program) {
+            let message = format!("`{program}` would read what a command printed as code");
+            self.refuse_printed(
+                word,
+                &message,
+                "keep the code in a file, or give it what was printed as an argument",
+            );
+        }
+    }
+
     /// Refuses a program that takes code from its input.
     fn refuse_input(&mut self, word: &Word, program: &str, input: Input) {
         if input == Input::Literal {
@@ -293,6 +355,12 @@ impl Checker<'_> {
                     self.refuse_printed(word, &message, "write it out");
                 }
             }
+        }
+        for word in &command.duplicated {
+            let message = "bash expands the name of a file behind `>&` a second time, as code";
+            let help = "write `> FILE 2>&1`";
+            self.refuse_tainted(word, ShellErrorKind::Program, message, Some(help));
+            self.refuse_printed(word, &format!("{message}, and that may be what a command printed"), help);
         }
         // `a[ x ]=1` is an assignment with blanks in its subscript.
         if let Some((_, subscript)) = command.words.first().and_then(Word::subscripted)
@@ -353,12 +421,13 @@ impl Checker<'_> {
         if takes_code(program) {
             for word in arguments.iter().filter(|word| word.may_be_several()) {
                 self.refuse_code(word, program, Some("write the words out, without braces"));
+                self.refuse_code_of_output(word, program);
             }
         }
         if let Some(wrapper) = wrapper(program) {
             return self.wrapped(name, wrapper, arguments, input);
         }
-        if SHELLS.contains(&program) {
+        if is_shell(program) {
             return self.shell(name, arguments, input);
         }
         self.interpreters_behind(name, program, arguments, input);
@@ -390,25 +459,20 @@ impl Checker<'_> {
                 self.refuse_code(word, program, Some("write `--` and a directory before it: `-- ./{{ … }}`"));
             }
         }
-        match program {
-            "declare" | "export" | "local" | "readonly" | "typeset" | "unset" => self.names(arguments),
-            _ => self.names(&targets::targets(program, arguments)),
+        match DECLARERS.contains(&program) {
+            true => self.names(arguments),
+            false => self.names(&targets::targets(program, arguments)),
         }
         self.target_words(program, arguments);
         if CODE_OPTIONS.iter().any(|(known, _)| *known == program) || matches!(program, "find" | "git") {
-            // Several words may come of it, and one of them may be such an option.
             let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
-            for word in arguments[..ends_options].iter().filter(|word| word.may_vanish) {
-                if self.begins_tainted(word) {
-                    let message =
-                        format!("`{program}` could take parts of this for options that start programs");
-                    self.refuse_tainted(
-                        word,
-                        ShellErrorKind::Program,
-                        &message,
-                        Some("write `--` before it"),
-                    );
-                }
+            self.refuse_split(program, &arguments[..ends_options]);
+        }
+        if DECLARERS.contains(&program) {
+            // Some shells split `export NAME=$value`, and all do behind `command`.
+            self.refuse_split(program, arguments);
+            if self.wrapping > 1 {
+                self.refuse_split_output(program, arguments);
             }
         }
         match program {
@@ -430,8 +494,8 @@ impl Checker<'_> {
         for (index, word) in arguments.iter().enumerate() {
             let Some(behind) = word.program() else { continue };
             let rest = &arguments[index + 1..];
-            if SHELLS.contains(&behind) {
-                self.code_after_option(word, rest);
+            if is_shell(behind) {
+                self.code_after_option(word, rest, input);
             } else if let Some(interpreter) = interpreter(behind).filter(|_| is_ordinary) {
                 self.option(behind, interpreter.code, rest, Some(interpreter.instead));
             } else {
@@ -448,7 +512,9 @@ impl Checker<'_> {
     fn unknown_program(&mut self, name: &Word, arguments: &[Word], input: Input) {
         // `run=eval; "$run" {{ … }}`
         let known = self.taint.texts(name);
-        for text in &known.texts {
+        // `"${PYTHON:-python3}"` is the program that the operator names, or this one.
+        let is_default = name.fallback.is_some() && !name.may_vanish && name.text.chars().count() == 1;
+        for text in known.texts.iter().chain(name.fallback.as_ref().filter(|_| is_default)) {
             let parts = if name.may_vanish { text.split_whitespace().collect() } else { vec![text.as_str()] };
             let literal = |text: &str| Word {
                 text: text.to_owned(),
@@ -470,7 +536,7 @@ impl Checker<'_> {
                 self.refuse_tainted(word, ShellErrorKind::Program, message, Some(help));
             }
             // A variable of the operator's may be a compiler; an array and a pattern are a command line.
-            if name.transforms || name.may_be_files() || name.may_be_several() {
+            if name.transforms && !is_default || name.may_be_files() || name.may_be_several() {
                 let called = "a program that is not known before it runs";
                 return self.refuse_input(name, called, input);
             }
@@ -478,7 +544,8 @@ impl Checker<'_> {
         self.shell(name, arguments, input);
     }
 
-    /// A value may be part of a path, but not a bare command name, which could be `eval`.
+    /// A value may be part of a path, but not a bare command name, which could be `eval`. The same is true of what a
+    /// command printed, except for a directory within quotes: `"$(go env GOPATH)/bin/tool"`.
     fn name(&mut self, word: &Word) -> bool {
         let is_path = word.literal_prefix().contains('/') && !word.substitutes;
         let is_refused = !is_path && self.is_tainted(word);
@@ -486,13 +553,20 @@ impl Checker<'_> {
             let message = "a value cannot be the name of a command";
             self.refuse_tainted(word, ShellErrorKind::Command, message, None);
         }
+        let is_in_directory = !word.may_vanish && word.text.contains('/');
+        if !is_path && !is_in_directory && !self.taint.is_located(word) {
+            let message = "what a command printed cannot be a command in a script that holds values";
+            let help =
+                "write the name of the program, or a directory before it, within quotes: `\"$dir/program\"`";
+            self.refuse_printed(word, message, help);
+        }
         !is_refused
     }
 }
 
 /// Whether the rules know a program that may take code, or run another.
 fn takes_code(program: &str) -> bool {
-    SHELLS.contains(&program)
+    is_shell(program)
         || wrapper(program).is_some()
         || interpreter(program).is_some()
         || EVALUATORS.contains(&program)
@@ -502,15 +576,21 @@ fn takes_code(program: &str) -> bool {
 
 /// The variable that programs read as code and that a word assigns: `CC=…`, `--env=CC=…`, `-eCC=…`.
 fn evaluated_in(word: &Word) -> Option<&str> {
+    names_before_equals(word).find(|name| is_evaluated(name))
+}
+
+/// Every name that a word may assign, by itself or as the argument of an option.
+fn names_before_equals(word: &Word) -> impl Iterator<Item = &str> {
     let literal = word.literal_prefix();
-    literal.match_indices('=').find_map(|(at, _)| {
-        let before = literal[..at].trim_end_matches('+');
+    literal.match_indices('=').flat_map(move |(at, _)| {
+        // `A+=…` appends, and `BASH_FUNC_f%%=…` is a function.
+        let before = literal[..at].trim_end_matches(['+', '%', '(', ')']);
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
         let begin = before.len() - before.bytes().rev().take_while(is_part).count();
         let name = &before[begin..];
         // The letter of an option may stand directly before the name.
         let behind_letter = name.get(1..).filter(|_| before.starts_with('-') && begin == 1);
-        [Some(name), behind_letter].into_iter().flatten().find(|name| is_evaluated(name))
+        [Some(name), behind_letter].into_iter().flatten().filter(|name| is_name(name))
     })
 }
 
@@ -521,6 +601,12 @@ enum Input {
     Anything,
     /// Nothing, or what the author wrote.
     Literal,
+}
+
+/// Whether commands of the script may print what is in the file `$ESCROW_CONTEXT`.
+fn reads_context(scanned: &Scanned) -> bool {
+    scanned.names.iter().any(|name| name == CONTEXT)
+        || scanned.commands.iter().any(|command| names_one(command, &[CONTEXT.to_owned()]))
 }
 
 /// Whether the command has the name of one of these variables in its words, as in `python3 -c 'os.getenv("NAME")'`.

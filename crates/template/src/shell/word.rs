@@ -19,6 +19,10 @@ pub(super) struct Word {
     pub(super) names: Vec<String>,
     /// Its last `$(…)` prints a number.
     pub(super) counts: bool,
+    /// The programs whose paths its last `$(…)` prints, and nothing else: `$(command -v python3)`.
+    pub(super) located: Vec<String>,
+    /// The literal text in `${NAME:-text}`, which is all that the word has.
+    pub(super) fallback: Option<String>,
     /// It contains `$(…)`, backticks or `<(…)`.
     pub(super) substitutes: bool,
     /// It may expand to no word at all, or to several: an expansion without quotes, or `"$@"`.
@@ -91,6 +95,15 @@ impl Word {
         self.counts && text.contains(UNKNOWN) && text.chars().count() == 1 && self.subscripted().is_none()
     }
 
+    /// Whether the path of a program is assigned that a `$(…)` prints, and nothing else.
+    pub(super) fn assigns_location(&self) -> bool {
+        let text = self.assigned_text();
+        !self.located.is_empty()
+            && text.contains(UNKNOWN)
+            && text.chars().count() == 1
+            && self.subscripted().is_none()
+    }
+
     /// The name of a program without its directory; `None` when it is known only at run time.
     pub(super) fn program(&self) -> Option<&str> {
         let name = self.text.rsplit('/').next().unwrap_or(&self.text);
@@ -128,10 +141,14 @@ pub(super) struct Command {
     pub(super) words: Vec<Word>,
     /// The files that its output is redirected to.
     pub(super) writes: Vec<Word>,
+    /// What stands behind `>&` and `<&`. bash expands it a second time if it is the name of a file.
+    pub(super) duplicated: Vec<Word>,
     /// Its output is the input of the next command.
     pub(super) is_piped: bool,
     /// Its input is a pipe, a file or a here-document.
     pub(super) is_fed: bool,
+    /// Its input is a here-document without expansions.
+    pub(super) reads_literal: bool,
 }
 
 /// A variable that gets its value in another way than by `NAME=value`.
@@ -170,5 +187,10 @@ impl Command {
 
     pub(super) fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.words.is_empty()
+    }
+
+    /// Whether it has neither words nor redirections.
+    pub(super) fn does_nothing(&self) -> bool {
+        self.is_empty() && self.writes.is_empty() && self.duplicated.is_empty()
     }
 }

@@ -3,13 +3,13 @@
 use super::interpreters::{FLAGS, Interpreter, Operands, interpreter};
 use super::tables::{
     EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS, GIT_RUNNERS, GIT_STARTERS, GIT_SUBCOMMAND_CODE_OPTIONS,
-    GIT_TAKES, INPUT_EVALUATORS, PYTHON_HARMLESS, PYTHON_RUNNERS, SHELLS, UNCLUSTERED, is_harmless_setting,
-    wrapper,
+    GIT_TAKES, INPUT_EVALUATORS, PRINTED_EVALUATORS, PYTHON_HARMLESS, PYTHON_RUNNERS, SHELL_RUNNERS,
+    UNCLUSTERED, is_harmless_setting, is_shell, wrapper,
 };
-use super::taint::GIVEN;
+use super::taint::{FOUND, GIVEN};
 use super::{
-    Arithmetic, Checker, INPUT_NAMES, Input, abbreviates, is_input, is_input_name, is_option, is_unknown,
-    only_tells, selects,
+    Arithmetic, Checker, INPUT_NAMES, Input, QUOTES, abbreviates, is_input, is_input_name, is_option,
+    is_unknown, only_tells, selects,
 };
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::{UNKNOWN, Word};
@@ -32,7 +32,16 @@ impl Checker<'_> {
                 self.refuse(name.span.clone(), ShellErrorKind::Program, Some(message), Some(help));
             }
         }
-        arguments.iter().for_each(|word| self.refuse_code(word, program, None));
+        const EXPANDED: &str = "write it in single quotes, so that it is expanded when the trap runs: `trap 'rm -rf \"$dir\"' EXIT`";
+        const ASSIGNED: &str =
+            "assign it, and write the trap in single quotes: `dir={{ … }}; trap 'rm -rf \"$dir\"' EXIT`";
+        let instead = (program == "trap").then_some(ASSIGNED);
+        arguments.iter().for_each(|word| self.refuse_code(word, program, instead));
+        if PRINTED_EVALUATORS.contains(&program) {
+            let message = format!("`{program}` could read what a command printed as code");
+            let help = "write it out, or give it to the command as its input";
+            arguments.iter().for_each(|word| self.refuse_printed(word, &message, help));
+        }
         let operands: Vec<&Word> = arguments.iter().filter(|word| !is_option(word)).collect();
         match program {
             "ssh" | "rsh" => {
@@ -41,6 +50,10 @@ impl Checker<'_> {
                     Some((_, [])) | None => self.refuse_input(name, program, input),
                     Some((_, remote)) => {
                         let text: Vec<&str> = remote.iter().map(|word| word.text.as_str()).collect();
+                        for word in remote {
+                            let help = "give it to the command as its input: `… | ssh host 'read -r x; …'`";
+                            self.refuse_printed_code(word, help);
+                        }
                         let joined =
                             Word { text: text.join(" "), span: name.span.clone(), ..Word::default() };
                         self.literal_script(&joined, &[], input);
@@ -49,7 +62,10 @@ impl Checker<'_> {
             }
             "trap" => {
                 if let Some(action) = operands.first() {
-                    self.literal_script(action, &[], input);
+                    match is_unknown(action) {
+                        true => self.refuse_printed_code(action, EXPANDED),
+                        false => self.literal_script(action, &[], input),
+                    }
                 }
             }
             _ if INPUT_EVALUATORS.contains(&program) => {
@@ -79,11 +95,27 @@ impl Checker<'_> {
         input: Input,
     ) {
         self.option(program, options, arguments, None);
+        if !SHELL_RUNNERS.contains(&program) {
+            return;
+        }
+        for word in arguments.iter().filter(|word| word.text.contains('=')) {
+            if self.is_written(word, options) {
+                self.refuse_printed_code(word, "write it out");
+            }
+        }
         for pair in arguments.windows(2) {
-            if options.iter().any(|option| self.may_select(&pair[0], option)) {
+            if self.is_written(&pair[0], options)
+                || self.taint.may_be_option(&pair[0]) && !is_unknown(&pair[1])
+            {
                 self.literal_script(&pair[1], &[], input);
             }
         }
+    }
+
+    /// Whether a word is one of these options, or a variable that the script assigns one.
+    fn is_written(&self, word: &Word, options: &[&str]) -> bool {
+        let is_one = |text: &str| options.iter().any(|option| selects(text, option));
+        is_one(&word.text) || is_unknown(word) && self.taint.texts(word).texts.iter().any(|text| is_one(text))
     }
 
     /// Refuses values in the argument of an option: the next word, or the rest of the option's own word.
@@ -147,6 +179,8 @@ impl Checker<'_> {
         let instead = Some(interpreter.instead);
         let is_python = matches!(interpreter.name, "python" | "pypy");
         let mut has_code = false;
+        // A word before this one may be an option.
+        let mut has_open = false;
         let mut operands = Vec::new();
         // How many operands may be arguments of options, because an argument may be empty: `awk -F{{ … }} '…'`.
         let mut shifts = 0;
@@ -173,6 +207,13 @@ impl Checker<'_> {
                 && let Some(next) = arguments.get(index)
             {
                 self.refuse_behind_option(program, std::slice::from_ref(next));
+                self.refuse_code_of_output(next, program);
+                if !has_open {
+                    // Where the word is an option, a later one may be the one with code.
+                    self.written_option(program, interpreter.code, &arguments[index..], instead);
+                    self.written_option(program, interpreter.loads, &arguments[index..], instead);
+                }
+                has_open = true;
                 if PYTHON_RUNNERS.contains(&next.text.as_str()) {
                     arguments[index..].iter().for_each(|word| self.refuse_code(word, program, instead));
                 }
@@ -191,6 +232,9 @@ impl Checker<'_> {
                 }
                 continue;
             }
+            if (operands.is_empty() && !has_code) || interpreter.permutes {
+                self.refuse_split(program, std::slice::from_ref(word));
+            }
             // `-vname={{ … }}`, `--set=name={{ … }}`
             let is_joined = |(option, _): &(&str, usize)| {
                 word.text
@@ -202,6 +246,7 @@ impl Checker<'_> {
             }
             if let Some((_, count)) = interpreter.data.iter().find(|(option, _)| word.text == *option) {
                 let given = arguments.iter().skip(index).take(*count);
+                self.refuse_split(program, &given.clone().cloned().collect::<Vec<_>>());
                 shifts += given.filter(|word| self.taint.may_be_absent(word)).count();
                 index += count;
                 continue;
@@ -234,9 +279,11 @@ impl Checker<'_> {
             if interpreter.code.iter().any(|option| selects(&word.text, option)) {
                 has_code = true;
                 self.refuse_code(word, program, instead);
+                self.refuse_code_of_output(word, program);
                 let is_joined = word.text.contains('=') && word.text.starts_with("--");
                 if let Some(code) = arguments.get(index).filter(|_| !is_joined) {
                     self.refuse_code(code, program, instead);
+                    self.refuse_code_of_output(code, program);
                     index += 1;
                 }
                 // Python hands on everything behind its code.
@@ -290,7 +337,10 @@ impl Checker<'_> {
         match interpreter.operands {
             Operands::CodeThenFiles if has_code => {}
             Operands::CodeThenFiles => {
-                operands.iter().take(shifts + 1).for_each(|code| self.refuse_code(code, program, instead));
+                for code in operands.iter().take(shifts + 1) {
+                    self.refuse_code(code, program, instead);
+                    self.refuse_code_of_output(code, program);
+                }
             }
             Operands::FileThenArguments if has_code => {}
             Operands::FileThenArguments => {
@@ -320,6 +370,7 @@ impl Checker<'_> {
             Operands::DatabaseThenCode => {
                 for code in operands.iter().skip(1) {
                     self.refuse_code(code, program, instead);
+                    self.refuse_code_of_output(code, program);
                     if INPUT_NAMES.iter().any(|name| code.text.contains(name)) {
                         self.refuse_input(name, program, input);
                     }
@@ -341,20 +392,40 @@ impl Checker<'_> {
 
     /// In some shells `printf -v name` assigns, and an index in the name is arithmetic.
     pub(super) fn printf(&mut self, arguments: &[Word]) {
-        // Its options end at the pattern; `-v` has an argument of its own.
+        // Its options end at the pattern; `-v` has an argument of its own. `- %s` is a pattern.
+        let is_known = |word: &Word| {
+            word.text.starts_with("-v") || word.text.starts_with(['-', '+']) && is_unknown(word)
+        };
         let mut options = 0;
         while let Some(word) = arguments.get(options)
-            && (is_option(word) || self.taint.may_be_option(word) || self.begins_tainted(word))
+            && (is_known(word) || self.taint.may_be_option(word) || self.begins_tainted(word))
         {
             options += if word.text == "-v" { 2 } else { 1 };
         }
         self.option("printf", &["-v"], &arguments[..arguments.len().min(options + 1)], None);
-        let format = arguments.iter().find(|word| !is_option(word) || self.begins_tainted(word));
+        for word in arguments.iter().take(options).filter(|word| is_known(word)) {
+            self.refuse_word(word, "`printf` could take this for an option with code");
+        }
+        for pair in arguments[..arguments.len().min(options + 1)].windows(2) {
+            if self.taint.may_be_option(&pair[0]) {
+                self.refuse_code_of_output(&pair[1], "printf");
+            }
+        }
+        let ends_options = arguments.iter().position(|word| word.text == "--");
+        let begin = ends_options.map_or(0, |at| at + 1);
+        let mut behind = arguments[begin..].iter();
+        let format = behind.find(|word| begin > 0 || !is_known(word) || self.begins_tainted(word));
+        if format.is_some_and(|format| format.text.contains("%n")) {
+            // bash assigns how much it has printed to the variable that the argument names.
+            behind.for_each(|word| {
+                self.refuse_word(word, "`%n` takes its argument for the name of a variable")
+            });
+        }
         if let Some(word) = format.cloned() {
             let help = Some("write `printf '%s\\n' {{ … }}`");
             if word.values.is_empty() && self.begins_tainted(&word) {
                 self.refuse_word(&word, "`printf` could take this for an option with code");
-            } else if word.text.starts_with(UNKNOWN) && !arguments.iter().any(|word| word.text == "--") {
+            } else if word.text.starts_with(UNKNOWN) && ends_options.is_none() {
                 self.refuse_printed(
                     &word,
                     "`printf` could take what a command printed for an option with code",
@@ -377,12 +448,10 @@ impl Checker<'_> {
 
     /// In some shells an index in the name of `-v name` is arithmetic.
     pub(super) fn test(&mut self, arguments: &[Word]) {
-        for word in arguments.iter().filter(|word| word.may_vanish && word.values.is_empty()) {
-            if self.begins_tainted(word) {
-                self.refuse_word(
-                    word,
-                    "`test` could take parts of this for operators: write it within quotes",
-                );
+        for word in arguments.iter().filter(|word| word.may_vanish) {
+            if self.splits(word) {
+                let message = "`test` could take parts of this for operators";
+                self.refuse_tainted(word, ShellErrorKind::Program, message, Some(QUOTES));
             } else {
                 self.refuse_printed(
                     word,
@@ -406,8 +475,9 @@ impl Checker<'_> {
             } else if self.begins_tainted(operator) {
                 self.refuse_word(operand, "`test` would take the first of these values for an operator");
             }
-            let is_open = operator.text.starts_with(UNKNOWN)
-                && (self.is_tainted(operator) || self.taint.is_printed(operator));
+            let is_open = self.taint.may_be_option(operator)
+                || operator.text.starts_with(UNKNOWN)
+                    && (self.is_tainted(operator) || self.taint.is_printed(operator));
             if matches!(operator.text.as_str(), "-v" | "-R") || is_open {
                 let message = "`-v` reads its operand as code, and that may be what a command printed";
                 self.refuse_printed(operand, message, "write the name out");
@@ -442,23 +512,44 @@ impl Checker<'_> {
             || !self.value_spans.is_empty()
             || input == Input::Anything
             || self.taint.names().next().is_some();
-        let mut rest = arguments;
-        while let Some(begin) = places[arguments.len() - rest.len()..].iter().position(|begins| *begins) {
-            let command = &rest[begin + 1..];
-            let end = command.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+        const STARTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+        let mut at = 0;
+        let mut has_open = false;
+        while let Some(begin) = (at..arguments.len()).find(|at| places[*at]) {
+            at = begin + 1;
+            let is_written = self.is_written(&arguments[begin], STARTS);
+            // Of several words that may be `-exec` the first stands for all, and no word is looked at twice.
+            if has_open && !is_written {
+                continue;
+            }
+            let command = &arguments[at..];
+            let end = command.iter().position(|word| {
+                let ends = matches!(word.text.as_str(), ";" | "+");
+                // What follows a word that may be `-exec` can hold the real one.
+                ends || !is_written && STARTS.contains(&word.text.as_str())
+            });
             let end = end.unwrap_or(command.len());
+            at += if is_written { end } else { 0 };
+            has_open = !is_written;
             let mut words = command[..end].to_vec();
+            // Such a word is mostly an operand, and so is what a command printed behind it.
+            let is_operand = |name: &Word| is_unknown(name) || name.text.starts_with('-');
+            let has_values = words.iter().any(|word| self.is_tainted(word));
+            if !is_written && !has_values && words.first().is_none_or(is_operand) {
+                continue;
+            }
             for at in 0..words.len() {
                 let is_argument = words[at].text == "{}" && (at == 0 || !is_option(&words[at - 1]));
-                if words[at].text.contains("{}") && may_hold_values && (is_chosen || !is_argument) {
+                if words[at].text.contains("{}") && may_hold_values {
+                    // Other names of files may have come from a value as well, as what a command printed may.
+                    let is_value = is_chosen || !is_argument;
                     words[at].text = words[at].text.replace("{}", &UNKNOWN.to_string());
-                    words[at].names.push(GIVEN.to_owned());
+                    words[at].names.push(if is_value { GIVEN } else { FOUND }.to_owned());
                     words[at].may_vanish |= reads_names;
                     words[at].has_brace = false;
                 }
             }
             self.run(&words, input);
-            rest = &command[end..];
         }
     }
 
@@ -467,13 +558,18 @@ impl Checker<'_> {
         const INSTEAD: Option<&str> =
             Some("write the setting out, without a value: names go into `GIT_AUTHOR_NAME={{ … }}`");
         let mut runs_alias = false;
+        let mut has_open = false;
         let mut at = 0;
         while let Some(word) =
             arguments.get(at).filter(|word| is_option(word) || self.taint.may_be_option(word))
         {
             at += 1;
             if self.taint.may_be_option(word) {
-                self.refuse_behind_option("git", &arguments[at..]);
+                if !has_open {
+                    self.refuse_behind_option("git", &arguments[at..]);
+                    self.written_option("git", GIT_CODE_OPTIONS, &arguments[at..], INSTEAD);
+                }
+                has_open = true;
                 continue;
             }
             if let Some(option) = GIT_CODE_OPTIONS.iter().find(|option| selects(&word.text, option)) {
@@ -579,7 +675,8 @@ impl Checker<'_> {
         let begins = |word: &Word| {
             matches!(word.text.as_str(), "--" | "==" | "-+" | "=+") || self.taint.may_be_option(word)
         };
-        if let Some(at) = arguments.iter().position(begins) {
+        let places: Vec<usize> = (0..arguments.len()).filter(|at| begins(&arguments[*at])).collect();
+        for at in places {
             let shell = Word { text: "bash".to_owned(), span: name.span.clone(), ..Word::default() };
             self.shell(&shell, &arguments[at + 1..], input);
         }
@@ -623,7 +720,7 @@ impl Checker<'_> {
             })
         };
         let program = name.program().unwrap_or_default();
-        let takes_code = SHELLS.contains(&program)
+        let takes_code = is_shell(program)
             || interpreter(program).is_some()
             || EVALUATORS.contains(&program)
             || wrapper(program).is_some()
@@ -673,7 +770,7 @@ impl Checker<'_> {
     pub(super) fn settles_code(&self, words: &[Word]) -> bool {
         let Some((name, arguments)) = words.split_first() else { return false };
         let Some(program) = name.program() else { return false };
-        if SHELLS.contains(&program) {
+        if is_shell(program) {
             // `sh -c CODE NAME`, or a file.
             let is_code = arguments.iter().any(|word| is_option(word) && word.text.contains('c'));
             let operands = arguments.iter().filter(|word| !is_option(word)).count();

@@ -1,7 +1,10 @@
 //! Shells within scripts: where their code is, and what it may hold.
 
 use super::taint::Taint;
-use super::{Arithmetic, Checker, Input, NESTING_MAX, is_input, is_option, prints_environment};
+use super::{
+    Arithmetic, Checker, Input, NESTING_MAX, is_input, is_option, prints_environment, reads_context,
+};
+use crate::shell::CONTEXT;
 use crate::shell::error::{ShellError, ShellErrorKind};
 use crate::shell::scan::scan_text;
 use crate::shell::word::{UNKNOWN, Word};
@@ -43,6 +46,9 @@ impl Checker<'_> {
             // `o=-c; sh "$o" {{ … }}`
             if !ends_options && self.taint.may_be_option(word) {
                 self.refuse_behind_option(program, &arguments[index + 1..]);
+                if let Some(code) = arguments.get(index + 1) {
+                    self.refuse_code_of_output(code, program);
+                }
             }
             operand = Some((index, word));
             break;
@@ -82,10 +88,10 @@ impl Checker<'_> {
     }
 
     /// `-c CODE` of a shell that stands among the arguments of another program.
-    pub(super) fn code_after_option(&mut self, shell: &Word, arguments: &[Word]) {
-        let mut words = arguments.iter();
+    pub(super) fn code_after_option(&mut self, shell: &Word, arguments: &[Word], input: Input) {
+        let mut words = arguments.iter().enumerate();
         let mut is_code = false;
-        while let Some(word) = words.next() {
+        while let Some((index, word)) = words.next() {
             if is_option(word) {
                 is_code |= !word.text.starts_with("--") && word.text.contains(['c', UNKNOWN]);
                 if word.text.ends_with(['o', 'O']) {
@@ -96,19 +102,37 @@ impl Checker<'_> {
             } else {
                 if is_code {
                     self.refuse_code(word, shell.program().unwrap_or("sh"), None);
+                    self.literal_script(word, &arguments[index + 1..], input);
                 }
                 return;
             }
         }
     }
 
+    /// Refuses what a command printed as the code of a shell.
+    pub(super) fn refuse_printed_code(&mut self, code: &Word, help: &str) {
+        let message = "what a command printed would be code, and this script holds values";
+        self.refuse_printed(code, message, help);
+    }
+
     /// Literal code of a shell. Values may be in its parameters, its variables and its input.
     pub(super) fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
         let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         if code.text.contains(UNKNOWN) {
-            let message = "what a command printed would be code, and this script holds values";
             let help = "give it to the code as an argument: `sh -c 'echo \"$1\"' sh \"$(…)\"`";
-            self.refuse_printed(code, message, help);
+            self.refuse_printed_code(code, help);
+            // It may be a program that reads its input: `… | sh -c "$_"`.
+            let known = self.taint.texts(code).texts;
+            if self.is_fed && known.is_empty() {
+                self.refuse_input(code, "code that is not known before it runs", input);
+            }
+            for text in known {
+                self.literal_script(
+                    &Word { text, span: code.span.clone(), ..Word::default() },
+                    arguments,
+                    input,
+                );
+            }
             if has_parameters {
                 let message =
                     "what this code does with its arguments is not known before it runs, and one has a value";
@@ -122,7 +146,12 @@ impl Checker<'_> {
         if has_parameters {
             inherited.push("@".to_owned());
         }
-        if inherited.is_empty() && !is_fed {
+        let mut printed: Vec<String> = self.taint.printed_names().map(str::to_owned).collect();
+        if arguments.iter().any(|word| self.taint.is_printed(word)) {
+            printed.push("@".to_owned());
+        }
+        let mentions_context = code.text.contains(CONTEXT);
+        if inherited.is_empty() && !is_fed && self.arithmetic == Arithmetic::Free && !mentions_context {
             return;
         }
         if self.nesting >= NESTING_MAX {
@@ -130,15 +159,20 @@ impl Checker<'_> {
             return self.refuse(code.span.clone(), ShellErrorKind::Program, Some(message), None);
         }
         let scanned = scan_text(&code.text, 0);
-        let mut taint = Taint::of(&scanned, is_fed, &inherited);
+        let mut taint = Taint::of(&scanned, is_fed, &inherited, &printed);
         taint.add_parameters(arguments);
         // Values of the environment get into the input of a command only where the code expands or prints them.
         let expands = scanned.names.iter().any(|name| inherited.contains(name))
+            || reads_context(&scanned)
             || scanned.commands.iter().any(prints_environment);
         let input = if has_parameters || expands { Input::Anything } else { input };
         let mut inner = Checker {
             nesting: self.nesting + 1,
-            arithmetic: Arithmetic::of(input),
+            // What a command printed is no more harmless here than around this code.
+            arithmetic: match self.arithmetic {
+                Arithmetic::Numbers => Arithmetic::Numbers,
+                Arithmetic::Free => Arithmetic::of(input),
+            },
             wrapping: self.wrapping,
             seen: self.seen,
             errors: scanned.errors.clone(),

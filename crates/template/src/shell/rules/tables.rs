@@ -1,8 +1,17 @@
 //! The programs and variables that the rules know by name.
 
 /// Programs that read a script from `-c`, a file, or their input.
-pub(super) const SHELLS: &[&str] =
-    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "pdksh", "rbash", "sh", "tcsh", "yash", "zsh"];
+const SHELLS: &[&str] = &[
+    "ash", "bash", "csh", "dash", "fish", "ksh", "lksh", "mksh", "oksh", "osh", "pdksh", "posh", "rbash",
+    "rksh", "sh", "tcsh", "yash", "zsh",
+];
+
+/// Whether a program is a shell, with or without its version: `bash-5.2`, `ksh93`.
+pub(super) fn is_shell(program: &str) -> bool {
+    let name = program.strip_suffix("-static").unwrap_or(program);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_'));
+    SHELLS.contains(&name)
+}
 
 /// Commands all of whose arguments may be read as code by a shell.
 pub(super) const EVALUATORS: &[&str] = &[
@@ -40,6 +49,13 @@ pub(super) const EVALUATORS: &[&str] = &[
     "typeset",
     "unset",
     "wait",
+    "watch",
+];
+
+/// Those of them whose arguments shells run, also where a command printed them. The arguments of others are names of
+/// variables, which have a rule of their own, or of files and targets.
+pub(super) const PRINTED_EVALUATORS: &[&str] = &[
+    "bind", "compgen", "complete", "enable", "hash", "history", "jobs", "parallel", "screen", "sem", "tmux",
     "watch",
 ];
 
@@ -170,6 +186,10 @@ pub(super) const NAMERS: &[&str] = &[
     "unset",
     "wait",
 ];
+
+/// Commands whose operands are variables that they declare or remove, with or without `=value`.
+pub(super) const DECLARERS: &[&str] =
+    &["declare", "export", "float", "integer", "local", "nameref", "readonly", "typeset", "unset"];
 
 /// Modules of Python that run the code in their arguments, or the file that one of them names.
 pub(super) const PYTHON_RUNNERS: &[&str] = &[
@@ -741,6 +761,34 @@ pub(super) const CODE_OPTIONS: &[(&str, &[&str])] = &[
     ("zip", &["--unzip-command", "-TT"]),
 ];
 
+/// Programs whose options with code give it to a shell. The code of others is a language of their own, or the name of a
+/// file.
+pub(super) const SHELL_RUNNERS: &[&str] = &[
+    "cpio",
+    "env",
+    "fd",
+    "fdfind",
+    "flock",
+    "git",
+    "go",
+    "gtar",
+    "man",
+    "nc",
+    "ncat",
+    "nix-shell",
+    "npm",
+    "npx",
+    "pnpm",
+    "rsync",
+    "runuser",
+    "script",
+    "sg",
+    "split",
+    "su",
+    "tar",
+    "zip",
+];
+
 /// Programs whose short options are not joined to clusters: `-DCMAKE_C_FLAGS=…` is one option.
 pub(super) const UNCLUSTERED: &[&str] =
     &["c++", "cc", "clang", "clang++", "cmake", "g++", "gcc", "go", "java", "openssl", "rustc"];
@@ -932,10 +980,10 @@ pub(super) const ASSIGNERS: &[&str] = &["export", "local", "readonly"];
 #[cfg(test)]
 mod unit_tests {
     use super::{
-        ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS,
+        ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, DECLARERS, EVALUATORS, GIT_CODE_OPTIONS, GIT_DATA_OPTIONS,
         GIT_HARMLESS, GIT_RUNNERS, GIT_STARTERS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS,
-        INTEGERS, NAMERS, NUMBERS, PLUS_COMMANDS, PYTHON_HARMLESS, PYTHON_RUNNERS, RUNS_NOTHING,
-        SHELL_STARTERS, SHELLS, UNCLUSTERED, WRAPPERS,
+        INTEGERS, NAMERS, NUMBERS, PLUS_COMMANDS, PRINTED_EVALUATORS, PYTHON_HARMLESS, PYTHON_RUNNERS,
+        RUNS_NOTHING, SHELL_RUNNERS, SHELL_STARTERS, SHELLS, UNCLUSTERED, WRAPPERS,
     };
 
     #[test]
@@ -944,6 +992,7 @@ mod unit_tests {
             SHELLS,
             EVALUATORS,
             INPUT_EVALUATORS,
+            PRINTED_EVALUATORS,
             ASSIGNERS,
             GIT_TAKES,
             GIT_CODE_OPTIONS,
@@ -953,9 +1002,11 @@ mod unit_tests {
             INTEGERS,
             NUMBERS,
             NAMERS,
+            DECLARERS,
             PYTHON_RUNNERS,
             PYTHON_HARMLESS,
             SHELL_STARTERS,
+            SHELL_RUNNERS,
             UNCLUSTERED,
             GIT_HARMLESS,
             GIT_SUBCOMMAND_CODE_OPTIONS,

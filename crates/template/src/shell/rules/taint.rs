@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::{ASSIGNERS, NAMERS, NUMBERS};
 use super::targets::targets;
-use super::{NESTING_MAX, prints_environment};
+use super::{NESTING_MAX, names_before_equals, prints_environment, takes_code};
 use crate::shell::VARIABLE_PREFIX;
 use crate::shell::scan::{COUNTING, Scanned, identifiers, scan_text};
 use crate::shell::word::{Command, UNKNOWN, Word, is_name};
@@ -17,6 +17,9 @@ pub(in crate::shell) const SUBSTITUTION: &str = "$(…)";
 
 /// Stands for what `xargs` puts into the arguments of a command.
 pub(super) const GIVEN: &str = "xargs";
+
+/// Stands for the name of a file that `find` puts into the arguments of a command. It counts as what a command printed.
+pub(super) const FOUND: &str = "find";
 
 /// How often all assignments are looked at. After that every variable that is assigned counts as having a value, so that
 /// a long chain of variables in reverse order takes no quadratic time.
@@ -58,20 +61,22 @@ pub(super) struct Taint {
 }
 
 impl Taint {
-    /// `inherited` are variables that have values from outside; `@` stands for the parameters.
-    pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
+    /// `inherited` are variables that have values from outside, and `printed` those that have what a command printed; `@`
+    /// stands for the parameters.
+    pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String], printed: &[String]) -> Taint {
         let with_traps = with_traps(scanned);
         let scanned = with_traps.as_ref().unwrap_or(scanned);
         let mut taint = Taint::of_all(scanned, is_fed, inherited);
         // The name of a file may be a value as well.
         let from_files = assignments(scanned).filter(|(_, word, _)| word.may_be_files());
-        let mut inherited = inherited.to_vec();
+        let mut inherited = [inherited, printed].concat();
         inherited.extend(from_files.map(|(name, _, _)| name.to_owned()));
+        let functions: BTreeSet<&str> = scanned.functions.iter().map(String::as_str).collect();
         let names_files = |command: &Command| {
             let words = command.called();
             let program = words.first().and_then(Word::program).unwrap_or_default();
-            let is_call = program == "set" || scanned.functions.iter().any(|name| name == program);
-            is_call && words.iter().skip(1).any(Word::may_be_files)
+            let is_call = || program == "set" || functions.contains(program);
+            words.iter().skip(1).any(Word::may_be_files) && is_call()
         };
         if scanned.commands.iter().any(names_files) {
             inherited.push("@".to_owned());
@@ -168,6 +173,9 @@ impl Taint {
 
     /// The literal texts that a `$name`, a `"$name"` or a `dir/$name` may have, as far as the script assigns them.
     pub(super) fn texts(&self, word: &Word) -> Texts {
+        if self.is_located(word) && word.text.chars().count() == 1 {
+            return Texts { texts: word.located.clone(), is_all: true };
+        }
         let Some(known) = self.known_within(word) else { return Texts::default() };
         let placed = known.texts.iter().map(|text| word.text.replace(UNKNOWN, text));
         let (texts, unknown): (Vec<String>, Vec<String>) = placed.partition(|text| !text.contains(UNKNOWN));
@@ -222,7 +230,12 @@ impl Taint {
 
     fn find_literals(&mut self, scanned: &Scanned, functions: &BTreeSet<&str>, inherited: &[String]) {
         for (name, word, text) in assignments(scanned) {
+            let is_settled = self.is_settled(word) && !word.located.is_empty();
             let known = self.literals.entry(name.to_owned()).or_default();
+            if is_settled && !word.text.contains("+=") {
+                known.texts.extend(word.located.iter().cloned());
+                continue;
+            }
             let is_appended = word.text.contains("+=");
             let is_expanded = word.may_be_files() || word.may_be_several();
             known.is_open |= text.contains(UNKNOWN) || is_appended || is_expanded;
@@ -353,17 +366,33 @@ impl Taint {
         (word.substitutes && self.is_fed) || word.names.iter().any(|name| self.holds(name))
     }
 
+    /// The variables that may have what a command printed.
+    pub(super) fn printed_names(&self) -> impl Iterator<Item = &str> {
+        self.printed.iter().map(String::as_str)
+    }
+
     /// Whether an expansion in the word may have what a command printed, other than a number.
     pub(super) fn is_printed(&self, word: &Word) -> bool {
         let is_number = word.counts && word.text.matches(UNKNOWN).count() == 1 && !self.replaces_counting;
-        let holds =
-            |name: &String| self.printed.contains(name) || is_parameter(name) && self.printed.contains("@");
+        let holds = |name: &String| {
+            name == FOUND || self.printed.contains(name) || is_parameter(name) && self.printed.contains("@")
+        };
         !self.is_unaware && !is_number && (word.substitutes || word.names.iter().any(holds))
+    }
+
+    /// Whether a word is the path of a program that the script names: `"$(command -v python3)"`.
+    pub(super) fn is_located(&self, word: &Word) -> bool {
+        !word.located.is_empty() && word.text.matches(UNKNOWN).count() == 1 && !self.replaces_counting
     }
 
     /// Whether a word assigns a number, whatever values are in the commands that print it: `n=$(wc -l < {{ … }})`.
     fn is_count(&self, word: &Word) -> bool {
         word.assigns_count() && !self.replaces_counting
+    }
+
+    /// Whether a word assigns a number or the path of a known program.
+    fn is_settled(&self, word: &Word) -> bool {
+        (word.assigns_count() || word.assigns_location()) && !self.replaces_counting
     }
 
     fn is_tainted(&self, word: &Word) -> bool {
@@ -374,9 +403,18 @@ impl Taint {
         let words = command.called();
         let program = words.first().and_then(Word::program).unwrap_or_default();
         for (name, word) in assigned_words(command) {
-            if self.is_tainted(word) && !self.is_count(word) {
+            if self.is_tainted(word) && !self.is_settled(word) {
                 self.names.insert(name.to_owned());
             }
+        }
+        // `sudo NAME={{ … }} sh -c '…'`, `docker run -e NAME={{ … }} image sh -c '…'`
+        let given: Vec<String> = words
+            .iter()
+            .filter(|word| word.text.contains('=') && self.is_tainted(word))
+            .flat_map(|word| names_before_equals(word).map(str::to_owned))
+            .collect();
+        if !given.is_empty() && command.words.iter().any(|word| word.program().is_some_and(takes_code)) {
+            self.names.extend(given);
         }
         if command.words.iter().any(|word| self.is_tainted(word)) {
             // The shell keeps the last argument, and the arguments of functions.

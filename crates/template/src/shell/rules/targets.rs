@@ -2,8 +2,8 @@
 //! `getopts`, `wait -p`, `${NAME:=…}`. A variable that the shell computes, or that programs read as code, is no target of
 //! them in a script that gets values, and neither is a name that is known only when the script runs.
 
-use super::tables::INTEGERS;
-use super::{Arithmetic, Checker, is_option};
+use super::tables::{ASSIGNERS, DECLARERS, EVALUATORS, INTEGERS};
+use super::{Arithmetic, Checker, RUN_BY_SHELLS, is_option};
 use crate::shell::error::ShellErrorKind;
 use crate::shell::rules::SUBSTITUTION;
 use crate::shell::scan::{Scanned, identifiers};
@@ -15,7 +15,14 @@ impl Checker<'_> {
     pub(super) fn targets(&mut self, scanned: &Scanned) {
         for flow in scanned.flows.iter().filter(|flow| is_evaluated(name_of(&flow.to))) {
             let name = name_of(&flow.to);
-            if flow.has_value || flow.from.iter().any(|from| self.taint.holds(from)) {
+            let is_printed = || {
+                let from = Word { names: flow.from.clone(), ..Word::default() };
+                self.arithmetic == Arithmetic::Numbers
+                    && (flow.from.iter().any(|from| from == SUBSTITUTION) || self.taint.is_printed(&from))
+            };
+            let is_run = RUN_BY_SHELLS.contains(&name);
+            if flow.has_value || flow.from.iter().any(|from| self.taint.holds(from)) || is_run && is_printed()
+            {
                 self.refuse_target(&flow.span, name);
             } else if INTEGERS.contains(&name) {
                 let mut names = flow.from.clone();
@@ -51,18 +58,25 @@ impl Checker<'_> {
         if self.arithmetic == Arithmetic::Free {
             return;
         }
+        // What declares variables takes no value for a name, and says so itself.
+        let is_refused = ASSIGNERS.contains(&program) || EVALUATORS.contains(&program);
         for word in targets(program, arguments) {
+            if is_refused && self.is_tainted(&word) {
+                continue;
+            }
             let known = self.taint.texts(&word);
             let is_computed = word.text.contains(UNKNOWN) || word.may_be_several() || word.may_be_files();
             let texts: Vec<&str> = match is_computed {
                 true => known.texts.iter().map(String::as_str).collect(),
                 false => vec![word.text.as_str()],
             };
-            if let Some(name) = texts.iter().map(|text| name_of(text)).find(|name| is_evaluated(name)) {
+            let evaluated = texts.iter().map(|text| name_of(text)).find(|name| is_evaluated(name));
+            if let Some(name) = evaluated.filter(|_| program != "unset") {
                 self.refuse_target(&word.span, name);
             } else if is_computed && !known.is_all {
                 let message = "which variable is assigned is not known before the script runs, and the shell may compute it";
-                let help = Some("write the name out");
+                let help =
+                    Some("write the name out; read variables from a file with `set -a; . ./file; set +a`");
                 self.refuse(word.span.clone(), ShellErrorKind::Program, Some(message.to_owned()), help);
             }
         }
@@ -91,18 +105,16 @@ pub(super) fn targets(program: &str, arguments: &[Word]) -> Vec<Word> {
         "print" | "printf" => Options { named: "v", other: "" }.option_alone(arguments),
         "set" => Options { named: "A", other: "o" }.option_alone(arguments),
         "wait" => Options { named: "p", other: "" }.option_alone(arguments),
-        "declare" | "export" | "local" | "readonly" | "typeset" => {
-            arguments.iter().filter_map(computed).collect()
-        }
+        _ if DECLARERS.contains(&program) => arguments.iter().filter_map(computed).collect(),
         _ => Vec::new(),
     }
 }
 
-/// The computed name in `declare "$name=$value"`.
+/// The computed name in `declare "$name=$value"` and `unset "$name"`.
 fn computed(word: &Word) -> Option<Word> {
-    let (name, value) = word.text.split_once('=')?;
-    let is_computed = name.contains(UNKNOWN) && value.contains(UNKNOWN);
-    is_computed.then(|| Word { text: name.to_owned(), ..word.clone() })
+    let name = word.text.split_once('=').map_or(word.text.as_str(), |(name, _)| name);
+    let is_several = word.may_be_several() && name.contains('{');
+    (name.contains(UNKNOWN) || is_several).then(|| Word { text: name.to_owned(), ..word.clone() })
 }
 
 /// The options of a command with an argument, by their letters.

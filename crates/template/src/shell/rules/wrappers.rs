@@ -1,7 +1,7 @@
 //! Commands that run another command: where it begins, and which of its words it is.
 
 use super::interpreters::interpreter;
-use super::tables::{CODE_OPTIONS, SHELLS, Wrapper, WrapperOptions, wrapper};
+use super::tables::{CODE_OPTIONS, Wrapper, WrapperOptions, is_shell, wrapper};
 use super::taint::Taint;
 use super::{Checker, Input, abbreviates, is_option, only_tells};
 use crate::shell::error::ShellErrorKind;
@@ -27,9 +27,17 @@ impl Checker<'_> {
         {
             Some(at) => at + 1,
             None if wrapper.subcommands.is_empty() && program != "gdb" => 0,
-            None => return self.contained(wrapper, arguments, input),
+            None => {
+                self.refuse_split(program, arguments);
+                return self.contained(wrapper, arguments, input);
+            }
         };
         let places = places(wrapper, &arguments[behind..], &self.taint);
+        let own = &arguments[..places.first().map_or(arguments.len(), |place| behind + place)];
+        self.refuse_split(program, own);
+        if !wrapper.is_container {
+            self.refuse_split_output(program, own);
+        }
         if program == "xargs" {
             for at in places {
                 self.xargs(&arguments[..at], &arguments[at..], input);
@@ -78,7 +86,7 @@ impl Checker<'_> {
         let input = if is_interactive(arguments) { input } else { Input::Literal };
         for (index, word) in arguments.iter().enumerate() {
             let is_program = word.program().is_some_and(|program| {
-                SHELLS.contains(&program) || interpreter(program).is_some() || wrapper_is_pure(program)
+                is_shell(program) || interpreter(program).is_some() || wrapper_is_pure(program)
             });
             if is_program && !wrapper.subcommands.contains(&word.text.as_str()) {
                 self.run(&arguments[index..], input);

@@ -118,8 +118,8 @@ impl Scanner {
             self.found.feeds |= word.text == "exec";
         }
         // A newline behind a `|` ends nothing.
-        list.is_fed = piped || (list.is_fed && command.is_empty() && command.writes.is_empty());
-        if !command.is_empty() || !command.writes.is_empty() {
+        list.is_fed = piped || (list.is_fed && command.does_nothing());
+        if !command.does_nothing() {
             self.found.commands.push(command);
         }
         list.expect = Expect::Command;
@@ -206,6 +206,7 @@ impl Scanner {
         }
         let at = self.offset();
         list.command.is_fed |= operator.starts_with('<');
+        list.command.reads_literal &= !operator.starts_with('<');
         if operator.starts_with('<') && list.command.is_empty() {
             // A group, or what follows it in the same command, reads from here.
             self.found.feeds = true;
@@ -219,6 +220,7 @@ impl Scanner {
             if word.text.contains(UNKNOWN) {
                 self.error_at(ShellErrorKind::Ambiguous, at);
             }
+            list.command.reads_literal = word.quoted;
             self.heredocs.push(Heredoc {
                 delimiter: word.text,
                 quoted: word.quoted,
@@ -227,6 +229,9 @@ impl Scanner {
             });
         } else {
             let word = self.word();
+            if matches!(*operator, "<&" | ">&") {
+                list.command.duplicated.push(word.clone());
+            }
             if operator.starts_with('>') || *operator == "<>" {
                 list.command.writes.push(word);
             } else if *operator == "<<<" {
@@ -247,6 +252,9 @@ impl Scanner {
                 return;
             }
         }
+        if matches!(self.char_at(0), Some('<' | '>')) && self.is_descriptor(&word) {
+            return;
+        }
         if list.cases.last() == Some(&CaseState::Pattern) {
             if word.is_bare() && word.text == "esac" && list.expect == Expect::Command {
                 list.cases.pop();
@@ -258,7 +266,15 @@ impl Scanner {
         }
         match list.expect {
             Expect::Command => self.first_word(list, word, start),
-            Expect::Argument => list.command.words.push(word),
+            Expect::Argument => {
+                let declares = list.command.called().first().is_some_and(|first| {
+                    matches!(first.text.as_str(), "declare" | "export" | "local" | "readonly" | "typeset")
+                });
+                if declares && self.begins_array(&word) {
+                    self.assigns_array(&word);
+                }
+                list.command.words.push(word);
+            }
             Expect::LoopName | Expect::FunctionName => {
                 for (value, _) in &word.values {
                     self.refuse(ShellErrorKind::Name, *value);
@@ -375,24 +391,34 @@ impl Scanner {
             self.subscript(&word, subscript);
         }
         if word.assigned().is_some() {
-            if word.bare == word.text.len() && word.text.ends_with('=') && self.char_at(0) == Some('(') {
-                let before = self.found.names.len();
-                let substitutes = self.array();
-                let mut from = self.found.names[before..].to_vec();
-                if substitutes {
-                    from.push(SUBSTITUTION.to_owned());
-                }
-                let to = word.assigned().unwrap_or_default().to_owned();
-                // A substitution within it may print anything.
-                let span = word.span.clone();
-                self.found.flows.push(Flow { to, span, has_value: false, from, text: None });
-                return;
+            if self.begins_array(&word) {
+                return self.assigns_array(&word);
             }
             list.command.assignments.push(word);
             return;
         }
         list.command.words.push(word);
         list.expect = Expect::Argument;
+    }
+
+    /// Whether `NAME=` was read, and `(` follows.
+    fn begins_array(&self, word: &Word) -> bool {
+        word.assigned().is_some()
+            && word.bare == word.text.len()
+            && word.text.ends_with('=')
+            && self.char_at(0) == Some('(')
+    }
+
+    fn assigns_array(&mut self, word: &Word) {
+        let before = self.found.names.len();
+        let substitutes = self.array();
+        let mut from = self.found.names[before..].to_vec();
+        if substitutes {
+            // A substitution within it may print anything.
+            from.push(SUBSTITUTION.to_owned());
+        }
+        let (to, span) = (word.assigned().unwrap_or_default().to_owned(), word.span.clone());
+        self.found.flows.push(Flow { to, span, has_value: false, from, text: None });
     }
 
     /// `[[ … ]]`, a keyword in some shells and a command name in others.
@@ -445,6 +471,26 @@ impl Scanner {
             }
         }
         self.computes_word(subscript, word);
+    }
+
+    /// `{name[…]}>file`: bash puts the number of the descriptor into the variable, and computes the subscript.
+    fn is_descriptor(&mut self, word: &Word) -> bool {
+        let Some(name) = word.text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
+            return false;
+        };
+        let (name, subscript) = name.split_once('[').unwrap_or((name, ""));
+        if !is_name(name) {
+            return false;
+        }
+        for value in &word.all_values {
+            self.refuse(ShellErrorKind::Arithmetic, *value);
+        }
+        if !subscript.is_empty() {
+            self.computes_word(subscript.trim_end_matches(']'), word);
+        }
+        let (to, span) = (name.to_owned(), word.span.clone());
+        self.found.flows.push(Flow { to, span, has_value: false, from: Vec::new(), text: None });
+        true
     }
 
     /// A word that names a variable: its subscript is computed, and all of it where it is not known.

@@ -1,6 +1,6 @@
 //! Words: quotes, expansions, and the form of a reference in each of them.
 
-use super::counts::counts;
+use super::counts::{counts, located};
 use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, scan_text};
 use crate::shell::error::ShellErrorKind;
 use crate::shell::rules::SUBSTITUTION;
@@ -132,6 +132,7 @@ impl Scanner {
             let before = self.found.commands.len();
             self.parenthesis();
             word.counts = counts(&self.found.commands[before..]);
+            word.located = located(&self.found.commands[before..]);
         } else if self.sees("{") {
             let start = self.at + 1;
             let mut inner = Word::default();
@@ -144,6 +145,7 @@ impl Scanner {
             let content = self.text_since(start);
             let name = content.trim_end_matches('}').trim_start_matches('#');
             word.transforms |= !is_name(name) && !name.chars().all(|c| c.is_ascii_digit());
+            word.fallback = fallback(name);
         } else if self.char_at(0).is_some_and(|c| c.is_ascii_digit()) {
             let digit = self.take().unwrap_or('0');
             self.found.names.push(digit.to_string());
@@ -394,6 +396,13 @@ impl Scanner {
             }
         }
     }
+}
+
+/// The text in `NAME:-text` and `NAME-text`, where it is literal.
+fn fallback(content: &str) -> Option<String> {
+    let (name, text) = content.split_once('-')?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '+');
+    (is_name(name.strip_suffix(':').unwrap_or(name)) && text.chars().all(is_plain)).then(|| text.to_owned())
 }
 
 /// Where the `]` of a subscript is.
