@@ -232,26 +232,32 @@ impl Parser {
 
     fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
         self.observed.terminal_lines += 1;
-        self.usage = Usage {
+        let is_first = self.observed.terminal_lines == 1;
+        let told = Usage {
             turns: count(line, "num_turns"),
             cost_usd: amount(line, "total_cost_usd"),
             ..model_usage(line)
         };
+        self.usage = if is_first { told } else { of_both(self.usage, told) };
         if let (Some(input), Some(output)) = (self.usage.input_tokens, self.usage.output_tokens) {
             progress.push(Progress::Tokens { input, output });
         }
         if let Some(cost) = self.usage.cost_usd {
             progress.push(Progress::Cost(cost));
         }
+        let denied_before = if is_first { Vec::new() } else { self.observed.denials.clone() };
         self.has_denials = messages::denials(&mut self.observed, line, progress);
+        if self.observed.denials.len() < denied_before.len() {
+            self.observed.denials = denied_before;
+        }
         self.structured = line.get("structured_output").filter(|value| !value.is_null()).cloned();
         if let Some(result) = text(line, "result") {
             self.observed.final_text.set(result);
         }
-        self.terminal = match self.error(line) {
-            Some(error) => Terminal::Failed(error),
-            None => Terminal::Clean,
-        };
+        // No later prompt makes up for one that failed.
+        if !matches!(self.terminal, Terminal::Failed(_)) {
+            self.terminal = self.error(line).map_or(Terminal::Clean, Terminal::Failed);
+        }
     }
 
     /// The error of a result line. `subtype` says `success` for API errors, so `is_error` is asked as well.
@@ -289,6 +295,18 @@ impl Parser {
 }
 
 /// The sums over all models. `usage` of the same line lacks sub-agents and is 0 after a stream was cut.
+/// The figures after a further prompt: tokens and cost are those of the process so far, turns those of the prompt. What one of
+/// them does not tell is not known.
+fn of_both(before: Usage, now: Usage) -> Usage {
+    let larger = |one: Option<u64>, other: Option<u64>| Some(one?.max(other?));
+    Usage {
+        turns: before.turns.zip(now.turns).map(|(one, other)| one.saturating_add(other)),
+        input_tokens: larger(before.input_tokens, now.input_tokens),
+        output_tokens: larger(before.output_tokens, now.output_tokens),
+        cost_usd: before.cost_usd.zip(now.cost_usd).map(|(one, other)| one.max(other)),
+    }
+}
+
 fn model_usage(line: &Value) -> Usage {
     let models = line.get("modelUsage").and_then(Value::as_object);
     // An answer costs tokens; only a prompt that reached no model costs none.

@@ -183,3 +183,28 @@ fn many_tools_and_denials_do_not_fill_the_memory() {
     assert_eq!(report.tool_calls, Some(20_000));
     assert_eq!(report.permission_denials.map(|denials| denials.len()), Some(1000));
 }
+
+/// `claude` prints a terminal line for each prompt that it announces. One of an agent's own must not hide the program's.
+#[test]
+fn a_further_prompt_hides_neither_a_failure_nor_a_figure_nor_a_denial() {
+    let init = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "opus"});
+    let result = |is_error: bool, cents: u32, denials: Value| {
+        json!({"type": "result", "subtype": "success", "is_error": is_error, "num_turns": 2, "result": "x", "session_id": "s",
+               "total_cost_usd": f64::from(cents) / 100.0, "permission_denials": denials,
+               "modelUsage": {"opus": {"inputTokens": cents, "outputTokens": 1}}})
+    };
+    let denied = json!([{"tool_name": "Bash"}]);
+    for (first, second) in [(true, false), (false, true), (false, false)] {
+        let mut parser = find("claude").expect("claude").parser();
+        for line in [&init, &result(first, 500, denied.clone()), &init, &result(second, 25, json!([]))] {
+            parser.line(&line.to_string());
+        }
+        let report = parser.finish(Exit::Code(0), "");
+        assert_eq!((report.completed, report.is_error), (!first && !second, first || second));
+        if !first && !second {
+            let figures = (report.turns, report.input_tokens, report.cost_usd);
+            assert_eq!(figures, (Some(4), Some(500), Some(5.0)));
+            assert_eq!(report.permission_denials.map(|denials| denials.len()), Some(1));
+        }
+    }
+}
