@@ -427,13 +427,12 @@ impl Scheduler {
                 return Ok(());
             }
             match fires::begin(&app, &fire).await {
-                Ok(run) => {
+                Ok(Some(run)) => {
                     shared.hosted().begun.push(fire);
-                    match run {
-                        Some(run) => chains::drive(&app, run).await.map(drop),
-                        None => Ok(()),
-                    }
+                    chains::drive(&app, run).await.map(drop)
                 }
+                // Another process has begun it.
+                Ok(None) => Ok(()),
                 Err(error) => match app.fires()?.fire_of_run(&fire.run).await? {
                     // Its reason is kept with it.
                     Some(row) if row.status == FireStatus::Failed => {

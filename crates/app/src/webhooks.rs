@@ -120,7 +120,7 @@ fn refused(refusal: Refusal) -> Answer {
         Refusal::BadSignature => "the signature does not fit the body",
         Refusal::Stale => "the time of the event is too far from the time here",
         Refusal::NoDelivery => "the request has no id of its delivery",
-        Refusal::Malformed => "the body is not an event",
+        Refusal::Malformed => "the body is not an event, or its name is one that only Escrow gives",
     };
     answer(refusal.status(), refusal.code(), words)
 }

@@ -1015,6 +1015,14 @@ fn github_is_polled_where_no_webhook_can_reach() {
     assert_eq!(fired["accepted"][0]["event"]["pr_number"], 1, "{fired}");
     assert_eq!(fired["settled"][0]["reason"]["code"], "fire.skipped.fork", "{fired}");
     assert_eq!(check(5)["recorded"], json!([]));
+    // GitHub tells seconds: this one was opened in the second of the last one, after the poll.
+    let mut late = pull(2, false);
+    late["number"] = json!(3);
+    *page.lock().expect("no panic") = json!([late, pull(2, true), pull(1, false)]);
+    let fired = check(7);
+    assert_eq!(fired["recorded"].as_array().map(Vec::len), Some(1), "{fired}");
+    assert_eq!(fired["accepted"][0]["event"]["pr_number"], 3, "{fired}");
+    assert_eq!(check(9)["recorded"], json!([]));
     let asked = server.received();
     assert!(
         asked.iter().any(|got| got.header("if-none-match").len() > 2),

@@ -15,6 +15,7 @@ mod audit;
 mod daemons;
 mod definitions;
 mod host;
+mod outside;
 mod people;
 mod sources;
 
@@ -33,6 +34,7 @@ use self::audit::Known;
 use self::daemons::Choice;
 use self::definitions::{Chain, Definition};
 use self::host::{Daemon, next_end};
+use self::outside::Pull;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::ledger::Ledger;
@@ -58,6 +60,12 @@ pub struct ChainsPlayed {
     pub jumps: u64,
     /// Definitions that replaced another one.
     pub redefined: u64,
+    /// Requests to runs to make way for a newer fire.
+    pub replaced: u64,
+    /// Pull requests that a poll told and no webhook.
+    pub polled: u64,
+    /// Files that were written.
+    pub files: u64,
     /// Decisions of people.
     pub decisions: u64,
     /// How the runs of chains ended.
@@ -76,6 +84,9 @@ impl ChainsPlayed {
         self.repeated += other.repeated;
         self.jumps += other.jumps;
         self.redefined += other.redefined;
+        self.replaced += other.replaced;
+        self.polled += other.polled;
+        self.files += other.files;
         self.decisions += other.decisions;
         for (ending, count) in &other.endings {
             *self.endings.entry(ending.clone()).or_default() += count;
@@ -137,10 +148,14 @@ struct ChainWorld {
     /// The latest time that the clock has shown.
     latest: Millis,
     sent: Vec<Delivery>,
-    /// Keys of deliveries that were accepted.
-    accepted: BTreeSet<String>,
+    /// What GitHub has: every pull request, in the order in which they were opened.
+    pulls: Vec<Pull>,
+    /// Where the files of the project lie.
+    project: std::path::PathBuf,
     begun: BTreeMap<RunId, (ChainId, Definition)>,
     open: BTreeSet<RunId>,
+    /// Runs that were asked to make way, each with the run that takes its place.
+    asked: BTreeSet<(RunId, RunId)>,
     people: u32,
     played: ChainsPlayed,
 }
@@ -165,15 +180,20 @@ impl ChainWorld {
             drivers: BTreeMap::new(),
             latest: 0,
             sent: Vec::new(),
-            accepted: BTreeSet::new(),
+            pulls: Vec::new(),
+            project: directory.join("project"),
             begun: BTreeMap::new(),
             open: BTreeSet::new(),
+            asked: BTreeSet::new(),
             people: 0,
             played: ChainsPlayed::default(),
         };
+        std::fs::create_dir_all(world.project.join("docs")).map_err(|error| error.to_string())?;
         for place in 0..world.chains.len() {
             world.define(place)?;
         }
+        // The first polls find where to begin.
+        world.read_the_outside()?;
         Ok(world)
     }
 
@@ -197,7 +217,8 @@ impl ChainWorld {
         let known = Known {
             store: self.store.blocking(),
             chains: &self.chains,
-            deliveries: &self.accepted,
+            pulls: self.pulls.iter().map(Pull::keys).collect(),
+            files: self.played.files,
             begun: &self.begun,
             runs: self.ledger.runs(),
         };
@@ -233,8 +254,10 @@ impl ChainWorld {
             }
             3..=6 => self.person()?,
             _ if self.daemons[at].frozen => {}
-            7..=9 if !self.is_behind()? => self.receive()?,
-            10 | 11 if !self.is_behind()? => self.poll_the_clock()?,
+            7 | 8 if !self.is_behind()? => self.receive()?,
+            9 if !self.is_behind()? => self.poll_github()?,
+            10 if !self.is_behind()? => self.poll_the_clock()?,
+            11 if !self.is_behind()? => self.poll_the_files()?,
             12..=14 => self.poll_the_feed()?,
             15..=18 => self.decide(at, Choice::Any)?,
             19..=24 => self.decide(at, Choice::All)?,
@@ -313,6 +336,7 @@ impl ChainWorld {
             for _ in 0..5 {
                 self.poll_the_feed()?;
             }
+            self.read_the_outside()?;
             let is_read = self.store.blocking().fires(&FireFilter::default()).map_err(told)?.len() == feed;
             let is_idle = self.daemons.iter().all(|daemon| daemon.lives().is_empty());
             if self.store.blocking().undecided_fires().map_err(told)?.is_empty()

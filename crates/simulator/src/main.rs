@@ -156,6 +156,9 @@ fn chains(runs: u64, seed: u64, jobs: u64) -> ExitCode {
         (sum.frozen, "daemons frozen"),
         (sum.jumps, "jumps of the clock"),
         (sum.redefined, "definitions replaced"),
+        (sum.replaced, "requests to make way"),
+        (sum.polled, "pull requests that only a poll has told"),
+        (sum.files, "files that were written"),
         (sum.decisions, "decisions of people"),
     ] {
         println!("  {count:>9} {what}");

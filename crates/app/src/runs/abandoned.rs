@@ -53,7 +53,11 @@ pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     }
     let mut wanted = Vec::new();
     for row in rows {
-        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(&*queries, &row).await? {
+        if row.depth > 0 || !called.contains(row.id.as_str()) || is_driven(&*queries, &row).await? {
+            continue;
+        }
+        // It may have ended, or moved on, between the two looks.
+        if queries.run(row.id.as_str()).await?.seq == row.seq {
             wanted.push(row);
         }
     }

@@ -242,7 +242,7 @@ fn subject(body: &Value, number: &Value, event: &str) -> Option<String> {
 }
 
 /// The same for each source that may tell it.
-pub(super) fn subject_of(repo: &str, number: u64, event: &str) -> Option<String> {
+pub fn subject_of(repo: &str, number: u64, event: &str) -> Option<String> {
     Some(format!("github:{repo}#{number}:{event}"))
 }
 

@@ -70,6 +70,35 @@ struct Cursor {
     etag: Option<String>,
     /// The newest change that was read, as GitHub writes it.
     since: Option<String>,
+    /// The keys of the events of that very second that were read: GitHub tells seconds, and another one may still come.
+    #[serde(default)]
+    seen: Vec<String>,
+}
+
+/// How far a list was read, and the cursor that says so.
+struct Reading {
+    name: String,
+    from: Option<String>,
+    cursor: Cursor,
+}
+
+impl Reading {
+    async fn of(repo: &str, list: List, context: &PollContext<'_>) -> Result<Reading, PollError> {
+        let name = format!("github:{repo}:{}", list.as_str());
+        let from = context.fires.cursor(&name).await?;
+        let cursor = from.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        Ok(Reading { name, from, cursor })
+    }
+}
+
+/// For simulations: what a poll records that got these pull requests, newest first.
+pub async fn pulls_told(
+    repo: &str,
+    items: &[Value],
+    context: &PollContext<'_>,
+) -> Result<Vec<Recording>, PollError> {
+    let reading = Reading::of(repo, List::Pulls, context).await?;
+    told(repo, List::Pulls, reading, (items, None), context).await
 }
 
 async fn poll(
@@ -78,26 +107,44 @@ async fn poll(
     every_ms: u64,
     context: &PollContext<'_>,
 ) -> Result<Vec<Recording>, PollError> {
-    let name = format!("github:{repo}:{}", list.as_str());
-    let from = context.fires.cursor(&name).await?;
-    let cursor: Cursor = from.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    if cursor.asked_at <= context.now_ms && context.now_ms - cursor.asked_at < every_ms {
+    let reading = Reading::of(repo, list, context).await?;
+    let asked_at = reading.cursor.asked_at;
+    if asked_at <= context.now_ms && context.now_ms - asked_at < every_ms {
         return Ok(Vec::new());
     }
-    let (items, etag) = changed(repo, list, &cursor, context).await?;
+    let (items, etag) = changed(repo, list, &reading.cursor, context).await?;
+    told(repo, list, reading, (&items, etag), context).await
+}
+
+/// What the items tell that is new, each for itself, and then how far the list was read.
+async fn told(
+    repo: &str,
+    list: List,
+    Reading { name, from, cursor }: Reading,
+    (items, etag): (&[Value], Option<String>),
+    context: &PollContext<'_>,
+) -> Result<Vec<Recording>, PollError> {
     let newest = items.iter().filter_map(|item| item["updated_at"].as_str()).max().map(str::to_owned);
+    let since = newest.max(cursor.since.clone()).unwrap_or_default();
+    let mut seen = if cursor.since.as_ref() == Some(&since) { cursor.seen.clone() } else { Vec::new() };
     let mut recordings = Vec::new();
-    // The first poll only finds where to begin.
-    if let Some(since) = &cursor.since {
-        // Oldest first, as they happened.
-        for item in items.iter().rev() {
-            for event in events(repo, list, item, since, context.now_ms) {
-                recordings.extend(recording(event, context).await?);
+    // Oldest first, as they happened.
+    for item in items.iter().rev() {
+        for happened in events(repo, list, item, cursor.since.as_deref().unwrap_or(&since), context.now_ms) {
+            let key = happened.event.key.clone();
+            if cursor.seen.contains(&key) {
+                continue;
+            }
+            if happened.at == since {
+                seen.push(key);
+            }
+            // The first poll only finds where to begin.
+            if cursor.since.is_some() {
+                recordings.extend(recording(happened, context).await?);
             }
         }
     }
-    let to = Cursor { asked_at: context.now_ms, etag, since: newest.max(cursor.since.clone()) };
-    let to = Cursor { since: to.since.or_else(|| Some(String::new())), ..to };
+    let to = Cursor { asked_at: context.now_ms, etag, since: Some(since), seen };
     recordings.push(Recording {
         cursors: vec![CursorMove { name, from, to: json!(to).to_string() }],
         ..Recording::default()
@@ -189,15 +236,18 @@ async fn get(path: &str, etag: Option<&str>, context: &PollContext<'_>) -> Resul
         .map_err(|error| PollError::Source(format!("GitHub cannot be asked: {error}")))
 }
 
-/// What happened to an item after `since`.
-fn events(
-    repo: &str,
-    list: List,
-    item: &Value,
-    since: &str,
-    now: Millis,
-) -> Vec<(TriggerEvent, Option<String>)> {
-    let after = |key: &str| item[key].as_str().filter(|at| *at > since);
+/// Something that happened to an item.
+struct Happened {
+    event: TriggerEvent,
+    /// What a webhook would tell the same thing about.
+    subject: Option<String>,
+    /// When, as GitHub writes it.
+    at: String,
+}
+
+/// What happened to an item in the second of `since` or later.
+fn events(repo: &str, list: List, item: &Value, since: &str, now: Millis) -> Vec<Happened> {
+    let after = |key: &str| item[key].as_str().filter(|at| *at >= since);
     let mut told: Vec<(&str, &str)> = Vec::new();
     match list {
         List::Pulls => {
@@ -218,14 +268,7 @@ fn events(
     told.into_iter().filter_map(|(name, at)| event(repo, list, item, name, at, now)).collect()
 }
 
-fn event(
-    repo: &str,
-    list: List,
-    item: &Value,
-    name: &str,
-    at: &str,
-    now: Millis,
-) -> Option<(TriggerEvent, Option<String>)> {
+fn event(repo: &str, list: List, item: &Value, name: &str, at: &str, now: Millis) -> Option<Happened> {
     let number = item["number"].as_u64()?;
     parse_rfc3339(at)?;
     let mut fields = Map::new();
@@ -242,12 +285,13 @@ fn event(
         _ => None,
     };
     let key = format!("github:{repo}#{number}:{name}:{at}");
-    Some((TriggerEvent { name: name.to_owned(), fields, key, at: now }, subject))
+    let event = TriggerEvent { name: name.to_owned(), fields, key, at: now };
+    Some(Happened { event, subject, at: at.to_owned() })
 }
 
 /// Each event is recorded by itself: one that a webhook told already must not keep the others back.
 async fn recording(
-    (event, subject): (TriggerEvent, Option<String>),
+    Happened { event, subject, .. }: Happened,
     context: &PollContext<'_>,
 ) -> Result<Option<Recording>, PollError> {
     let listeners = context.fires.listeners(&event.name).await?;
@@ -272,7 +316,7 @@ mod tests {
     fn names(list: List, item: &Value) -> Vec<String> {
         events("o/r", list, item, "2026-01-02T00:00:00Z", 7)
             .into_iter()
-            .map(|(event, _)| event.name)
+            .map(|happened| happened.event.name)
             .collect()
     }
 
@@ -297,7 +341,7 @@ mod tests {
     #[test]
     fn a_poll_and_a_webhook_name_the_same_thing_alike() {
         let item = json!({"number": 2, "created_at": "2026-01-03T00:00:00Z"});
-        let (_, subject) = events("o/r", List::Issues, &item, "", 7).remove(0);
+        let subject = events("o/r", List::Issues, &item, "", 7).remove(0).subject;
         let body = json!({"action": "opened", "issue": {"number": 2}, "repository": {"full_name": "o/r"}});
         let told = github::read("issues", body.as_object().unwrap()).unwrap();
         assert_eq!(told.subject, subject);

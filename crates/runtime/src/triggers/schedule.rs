@@ -169,7 +169,8 @@ impl Timetable<'_> {
         // ticks that have fired from firing twice.
         let mut after = self.after_ms.min(now_ms);
         let mut due = Due::default();
-        let mut late: Vec<Millis> = Vec::new();
+        // The last two that are late.
+        let (mut last_late, mut before_last) = (None, None);
         let (mut late_count, mut or_more) = (0_usize, false);
         let mut first_late = None;
         // Ticks are handled in their order: jitter may delay one past the next.
@@ -189,7 +190,7 @@ impl Timetable<'_> {
                 (true, CatchUp::Skip | CatchUp::Once) => {
                     first_late.get_or_insert(tick);
                     late_count += 1;
-                    late = vec![tick];
+                    before_last = last_late.replace(tick);
                     if late_count >= COUNTED_MAX {
                         // Too many to count: the newest are found by looking from just before they can be on time.
                         or_more = true;
@@ -208,7 +209,7 @@ impl Timetable<'_> {
         };
         due.after_ms = after;
         due.next_at_ms = next;
-        let (Some(first_ms), Some(last_ms)) = (first_late, late.pop()) else { return Some(due) };
+        let (Some(first_ms), Some(last_ms)) = (first_late, last_late) else { return Some(due) };
         let mut missed = Missed { first_ms, last_ms, count: late_count, or_more, made_up_by: None };
         match (self.schedule.catch_up, due.ticks.first()) {
             (CatchUp::Skip, _) => due.missed = Some(missed),
@@ -221,7 +222,7 @@ impl Timetable<'_> {
                 if missed.count > 1 || or_more {
                     missed.made_up_by = Some(last_ms);
                     missed.count -= 1;
-                    missed.last_ms = last_ms.saturating_sub(1);
+                    missed.last_ms = before_last.unwrap_or(first_ms);
                     due.missed = Some(missed);
                 }
             }
@@ -298,7 +299,8 @@ mod tests {
 
         let once = due(&hourly(CatchUp::Once), slept, woke);
         assert_eq!((times(&once), once.ticks[0].is_late), (vec!["17T09:00".to_owned()], true));
-        assert_eq!(once.missed.unwrap().made_up_by, Some(at("17T09:00")));
+        let missed = once.missed.unwrap();
+        assert_eq!((missed.last_ms, missed.made_up_by), (at("17T08:00"), Some(at("17T09:00"))));
 
         let all = due(&hourly(CatchUp::All), slept, woke);
         assert_eq!((all.ticks.len(), all.missed), (24, None));

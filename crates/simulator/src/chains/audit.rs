@@ -18,8 +18,10 @@ use crate::tables::rebuild_changes_nothing;
 pub(super) struct Known<'a> {
     pub(super) store: &'a BlockingStore,
     pub(super) chains: &'a [Chain],
-    /// Keys of accepted deliveries.
-    pub(super) deliveries: &'a BTreeSet<String>,
+    /// The keys under which each pull request may have fired.
+    pub(super) pulls: Vec<[String; 2]>,
+    /// The files that were written.
+    pub(super) files: u64,
     /// Runs of chains, each with the definition that was active when it began.
     pub(super) begun: &'a BTreeMap<RunId, (ChainId, Definition)>,
     /// Every run that was created.
@@ -84,10 +86,17 @@ fn none_lost(known: &Known<'_>, fires: &[FireRow]) -> Result<(), String> {
         let playbook = match chain.listens {
             Listens::Clock => continue,
             Listens::Webhook => {
-                match known.deliveries.iter().find(|key| !keys.contains(&(&chain.id, key.as_str()))) {
-                    Some(lost) => return Err(format!("`{lost}` of `{}` is lost", chain.name)),
-                    None => continue,
+                for names in &known.pulls {
+                    let told = names.iter().filter(|key| keys.contains(&(&chain.id, key.as_str()))).count();
+                    if told != 1 {
+                        return Err(format!("{names:?} fired `{}` {told} times", chain.name));
+                    }
                 }
+                continue;
+            }
+            Listens::Files => {
+                each_file_told_once(chain, fires, known.files)?;
+                continue;
             }
             Listens::Runs(playbook) => playbook,
         };
@@ -111,6 +120,25 @@ fn none_lost(known: &Known<'_>, fires: &[FireRow]) -> Result<(), String> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+fn each_file_told_once(chain: &Chain, fires: &[FireRow], files: u64) -> Result<(), String> {
+    let of_chain = fires.iter().filter(|fire| fire.chain_id == chain.id);
+    let mut told: Vec<&str> = of_chain
+        .flat_map(|fire| fire.payload["added"].as_array().into_iter().flatten())
+        .filter_map(|path| path.as_str())
+        .collect();
+    told.sort_unstable();
+    let count = told.len() as u64;
+    told.dedup();
+    if count != files || told.len() as u64 != files {
+        return Err(format!(
+            "{files} files fired `{}` {count} times, {} of them different",
+            chain.name,
+            told.len()
+        ));
     }
     Ok(())
 }
@@ -140,12 +168,42 @@ fn whole(known: &Known<'_>, run: &Run, journal: &[Entry]) -> Result<(), String> 
     let verification = known.store.verify(id).map_err(|error| error.to_string())?;
     chain_holds(&verification, journal.len())?;
     effects(run.plan_of(), journal).map_err(|problem| format!("{id}: {problem}"))?;
+    makes_way(run, journal)?;
     let is_reopened = journal.iter().any(|entry| matches!(entry.event, Event::RunReopened { .. }));
     // An action whose condition reads a failed step may run behind it; a playbook has no such rule.
     if !is_reopened && run.options().fire.is_none() {
         let check = || Invariants::check(run.plan_of(), run.options().parallelism, journal, run);
         let told = catch_unwind(AssertUnwindSafe(check));
         told.map_err(|panic| format!("{id}: {}", text_of(panic.as_ref())))?;
+    }
+    Ok(())
+}
+
+/// A run that was asked to make way began nothing further, and did not end with an effect in doubt that nobody was asked about.
+fn makes_way(run: &Run, journal: &[Entry]) -> Result<(), String> {
+    let id = &run.options().run;
+    let is_request = |entry: &Entry| {
+        matches!(&entry.event, Event::MessageDelivered { message: Message::Cancel { patient: true, .. }, .. })
+    };
+    let Some(asked) = journal.iter().position(is_request) else { return Ok(()) };
+    let (before, after) = journal.split_at(asked);
+    if after.iter().any(|entry| matches!(entry.event, Event::RunReopened { .. })) {
+        return Ok(());
+    }
+    let started = |entries: &[Entry]| -> BTreeSet<String> {
+        let places = entries.iter().filter_map(|entry| match &entry.event {
+            Event::AttemptStarted { check, scope, .. } => Some(format!("{check}{scope}")),
+            _ => None,
+        });
+        places.collect()
+    };
+    if let Some(place) = started(after).difference(&started(before)).next() {
+        return Err(format!("`{place}` of {id} began after the run was asked to make way"));
+    }
+    // A nested run whose time is up leaves the question to the run around it.
+    let is_outermost = run.options().fire.is_some();
+    if is_outermost && run.status() == RunStatus::Cancelled && run.has_unknown_effects() {
+        return Err(format!("{id} made way with an effect in doubt"));
     }
     Ok(())
 }

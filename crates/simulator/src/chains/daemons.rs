@@ -58,14 +58,19 @@ impl ChainWorld {
         match block_on(self.store.decide_fire(fire.id, rules)).map_err(told)? {
             FireDecision::Accepted(fire) => self.daemons[at].accepted.push(fire),
             FireDecision::Waits { .. } => {}
-            FireDecision::Replaces { runs, .. } => {
+            FireDecision::Replaces { runs, fire } => {
                 for run in runs.iter().filter(|run| self.open.contains(*run)) {
+                    // Every daemon asks, and mostly finds that the run was asked before.
+                    if !self.asked.insert((run.clone(), fire.run.clone())) && self.rng.chance(95) {
+                        continue;
+                    }
+                    self.played.replaced += 1;
                     let message = Message::Cancel {
                         by: None,
-                        system: false,
-                        successor: None,
+                        system: true,
+                        successor: Some(fire.run.clone()),
                         inside: None,
-                        patient: false,
+                        patient: true,
                     };
                     self.store.blocking().send(run, &message, "replaced").map_err(told)?;
                 }

@@ -61,6 +61,8 @@ pub(super) enum Listens {
     /// Deliveries of a sender.
     Webhook,
     Clock,
+    /// Files of the project.
+    Files,
     /// The end of every run of this playbook.
     Runs(&'static str),
 }
@@ -80,6 +82,7 @@ pub(super) fn chains(rng: &mut Rng) -> Vec<Chain> {
             all.push((concurrency, listens));
         }
     }
+    all.push((ChainConcurrency::Queue, Listens::Files));
     all.push((ChainConcurrency::Skip, Listens::Runs("review")));
     all.push((ChainConcurrency::Queue, Listens::Runs("ci")));
     let names: Vec<String> = nested.keys().cloned().collect();
@@ -122,6 +125,7 @@ fn definition(
         Listens::Clock => {
             "{schedule: '*/5 * * * *', timezone: Europe/Berlin, catch_up: once, jitter: 30s}".to_owned()
         }
+        Listens::Files => "{event: file.changed, paths: ['docs/*.md'], debounce: 1ms}".to_owned(),
         Listens::Runs(playbook) => format!("{{event: run.completed, filter: {{playbook: {playbook}}}}}"),
     };
     let mut text =
