@@ -1,8 +1,28 @@
 //! Which characters of foreign text may be shown to people.
 
-/// Whether a character can be shown as it is. Control characters drive a terminal; bidirectional ones reorder text.
+/// Whether a character can be shown as it is. Control characters drive a terminal; bidirectional ones reorder text; others
+/// take no room, so that two texts look alike.
 pub fn is_harmless(c: char) -> bool {
-    !c.is_control() && !turns_the_order(c)
+    !c.is_control() && !turns_the_order(c) && !hides(c)
+}
+
+/// Whether a character is shown as nothing and has no part in how others are shown. Those that join letters, choose the
+/// form of an emoji or belong to a script are not among them.
+fn hides(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{200b}'
+            | '\u{2028}'..='\u{2029}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Whether a character changes the order in which its neighbours are shown.
@@ -11,7 +31,7 @@ pub fn turns_the_order(c: char) -> bool {
 }
 
 /// Whether a person who reads a character sees it: it is harmless, and not one that is shown as nothing at all. Emoji and
-/// some scripts need such characters, so output that is only displayed keeps them.
+/// some scripts need some of these, so output that is only displayed keeps them.
 pub fn is_visible(c: char) -> bool {
     is_harmless(c) && !is_unseen(c)
 }
@@ -61,6 +81,13 @@ mod tests {
         assert!(
             "\u{202e}\u{2066}\u{61c}\u{200e}\u{200f}".chars().all(|c| turns_the_order(c) && !is_harmless(c))
         );
+    }
+
+    #[test]
+    fn what_hides_is_not_harmless_and_what_joins_is() {
+        let hidden = "\u{200b}\u{ad}\u{2028}\u{2060}\u{feff}\u{3164}\u{fff9}\u{e0041}";
+        assert_eq!(hidden.chars().filter(|c| is_harmless(*c)).count(), 0);
+        assert!("👩\u{200d}🚀 ☀\u{fe0f} می\u{200c}خواهم \u{2801}\u{2800}".chars().all(is_harmless));
     }
 
     #[test]

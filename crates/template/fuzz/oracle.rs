@@ -18,8 +18,8 @@ struct Word {
     quoted: bool,
     /// A quote or a backslash stands before any `=`, so it assigns nothing.
     names_nothing: bool,
-    /// A variable in it has no quotes, so it may be several words.
-    splits: bool,
+    /// The variables in it without quotes, each of which may be several words.
+    split: Vec<String>,
     /// It stands behind `>&`, where bash expands it twice.
     duplicated: bool,
 }
@@ -38,6 +38,8 @@ pub(crate) fn judge(script: &str) -> Option<()> {
     let holds = |tainted: &BTreeSet<String>, word: &Word| {
         word.names.iter().any(|name| name.starts_with(VARIABLE_PREFIX) || tainted.contains(name))
     };
+    let splits =
+        |tainted: &BTreeSet<String>, word: &Word| word.split.iter().any(|name| tainted.contains(name));
     // What is assigned anywhere is known everywhere: the order of commands is not looked at.
     loop {
         let before = tainted.len();
@@ -84,13 +86,14 @@ pub(crate) fn judge(script: &str) -> Option<()> {
         }
         match name.text.as_str() {
             "declare" | "export" | "unset" => {
-                let names_one =
-                    |word: &&&Word| holds(&tainted, word) && (assigned(word).is_none() || word.splits);
+                let names_one = |word: &&&Word| {
+                    holds(&tainted, word) && (assigned(word).is_none() || splits(&tainted, word))
+                };
                 let found = arguments.iter().find(names_one);
                 assert!(found.is_none(), "{found:?} names a variable in {script:?}");
             }
             "timeout" => {
-                let found = arguments.first().filter(|word| holds(&tainted, word) && word.splits);
+                let found = arguments.first().filter(|word| splits(&tainted, word));
                 assert!(found.is_none(), "{found:?} may hold a command in {script:?}");
             }
             "eval" | "." | "source" | "trap" | "let" => {
@@ -194,7 +197,7 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     assert!(state == State::Double, "a value is split into words in {script:?}");
                 }
                 let word = word.get_or_insert_default();
-                word.splits |= state == State::Bare;
+                word.split.extend((state == State::Bare).then(|| name.clone()));
                 word.prefix.get_or_insert(word.text.clone());
                 word.names.push(name);
             }

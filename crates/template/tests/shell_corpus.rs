@@ -71,6 +71,9 @@ fn the_time_of_a_scan_grows_with_the_length_of_the_script() {
     for source in [
         "find . -exec ".repeat(40) + "echo {{ x }}",
         "docker xargs ".repeat(2_000) + "echo {{ x }}",
+        "find ".to_owned() + &"$a env find ".repeat(500) + "{{ x }}",
+        "git ".to_owned() + &"$a ".repeat(20_000) + "{{ x }}",
+        "entr sh -c x ".repeat(10_000) + "{{ x }}",
         "env ".repeat(200_000) + "echo {{ x }}",
         "find . -exec ".repeat(20_000) + "echo {{ x }}",
         "echo {{ x }}; ".to_owned() + &"{%if ".repeat(150_000),

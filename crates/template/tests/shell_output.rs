@@ -161,6 +161,23 @@ fn the_literal_code_of_a_shell_is_held_to_the_same_rules() {
     );
 }
 
+/// A substitution reads the input of the command that it belongs to, also from within a here-document.
+#[test]
+fn no_interpreter_reads_code_from_a_process_substitution() {
+    check(
+        &[
+            "echo € | cat <<G\n$(bash <(cat))\nG\n",
+            "echo € | cat <<G\n$(x=$(cat); sh -c \"$x\")\nG\n",
+            "echo € > f; bash <(cat f)",
+            "echo € > f; . <(cat f)",
+            "echo € > f; python3 <(cat f)",
+            "echo € > f; awk -f <(cat f) g",
+            "echo € > f; sed -f <(cat f) g",
+        ],
+        &["cat <<G\n$(date +%F) €\nG\n", "echo € | cat - header; diff <(sort f) <(sort g)"],
+    );
+}
+
 /// A word that may be an option does not hide the one behind it.
 #[test]
 fn an_option_is_found_behind_a_word_that_may_be_one() {

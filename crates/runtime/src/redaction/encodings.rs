@@ -208,11 +208,11 @@ fn base64(value: &[u8]) -> Vec<Vec<u8>> {
     encodings
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+pub(super) const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// Without padding.
-fn base64_of(bytes: &[u8], alphabet: &[u8; 64]) -> Vec<u8> {
+pub(super) fn base64_of(bytes: &[u8], alphabet: &[u8; 64]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));

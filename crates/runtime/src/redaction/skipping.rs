@@ -52,10 +52,15 @@ impl Trail {
     }
 }
 
-/// Base64 in lines that may be indented.
+/// Base64 in lines that may be indented. The breaks may be written as escapes, as in a JSON string: `\n`, `\\r\\n`.
 #[derive(Debug, Default)]
 pub(super) struct Wrapped {
     trail: Trail,
+    /// The same search, which reads over such escapes. It begins with the first one inside a possible match.
+    escaped: Trail,
+    /// Backslashes directly before this byte, and escaped breaks since the last other byte, for that search.
+    backslashes: u8,
+    escapes: u8,
     /// Line breaks since the last other byte.
     breaks: u8,
     /// Blanks since the last line break.
@@ -65,11 +70,56 @@ pub(super) struct Wrapped {
 /// A line break inside wrapped text is `\n` or `\r\n`; more than that ends it.
 const BREAKS_MAX: u8 = 2;
 
+/// JSON inside JSON has two of them.
+const BACKSLASHES_MAX: u8 = 2;
+
 /// How far a line may be indented.
 const BLANKS_MAX: u8 = 80;
 
 impl Wrapped {
     pub(super) fn step(&mut self, automaton: &Automaton, byte: u8, at: u64) -> Option<u64> {
+        let escaped = self.step_over_escapes(automaton, byte, at);
+        let plain = self.step_over_breaks(automaton, byte, at);
+        escaped.into_iter().chain(plain).min()
+    }
+
+    /// Goes before the other search, whose place it takes over at a backslash.
+    fn step_over_escapes(&mut self, automaton: &Automaton, byte: u8, at: u64) -> Option<u64> {
+        if byte == b'\\' {
+            if self.escaped.is_empty() {
+                self.escaped = self.trail.clone();
+            }
+            self.backslashes += 1;
+            if self.escaped.is_empty() || self.backslashes > BACKSLASHES_MAX {
+                self.forget_escapes();
+            }
+            return None;
+        }
+        if self.escaped.is_empty() {
+            return None;
+        }
+        match (std::mem::take(&mut self.backslashes), byte) {
+            (0, _) => {
+                self.escapes = 0;
+                self.escaped.advance(automaton, byte, at)
+            }
+            (_, b'n' | b'r') if self.escapes < BREAKS_MAX => {
+                self.escapes += 1;
+                None
+            }
+            (_, _) => {
+                self.forget_escapes();
+                None
+            }
+        }
+    }
+
+    fn forget_escapes(&mut self) {
+        self.escaped.reset();
+        (self.backslashes, self.escapes) = (0, 0);
+    }
+
+    fn step_over_breaks(&mut self, automaton: &Automaton, byte: u8, at: u64) -> Option<u64> {
         match byte {
             b'\n' | b'\r' => {
                 (self.breaks, self.blanks) = (self.breaks.saturating_add(1), 0);
@@ -93,7 +143,8 @@ impl Wrapped {
     }
 
     pub(super) fn open_from(&self, automaton: &Automaton) -> Option<u64> {
-        self.trail.open_from(automaton)
+        let searches = [&self.trail, &self.escaped];
+        searches.into_iter().filter_map(|search| search.open_from(automaton)).min()
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::encodings::{STANDARD, base64_of};
 use super::fuzzed::through;
 use super::{Redactor, Search, Stream};
 
@@ -28,6 +29,43 @@ fn two_writers_of_json_may_escape_differently() {
     ] {
         assert_eq!(whole(&redactor, text), "***", "{text}");
     }
+}
+
+#[test]
+fn base64_may_be_broken_by_escapes() {
+    for value in ["correct horse battery staple", "hunter2-and-more-of-it-so-that-it-is-long"] {
+        let redactor = redactor(&[value]);
+        let encoded = base64_of_value(value);
+        for line_break in [r"\n", r"\r\n", r"\\n", r"\\r\\n"] {
+            for width in [1, 7, 19, 40] {
+                let lines: Vec<&str> = (0..encoded.len())
+                    .step_by(width)
+                    .map(|at| &encoded[at..encoded.len().min(at + width)])
+                    .collect();
+                let text = format!(r#"{{"content": "{}"}}"#, lines.join(line_break));
+                let shown = whole(&redactor, &text);
+                assert!(shown.starts_with(r#"{"content": "***"#) && shown.len() < 24, "{text}\n{shown}");
+            }
+        }
+        // A backslash before the text is no part of it.
+        assert_eq!(whole(&redactor, &format!(r"ab\{encoded}")), r"ab\***");
+        assert_eq!(
+            whole(&redactor, &format!(r"{}\{encoded}", &encoded[..5])),
+            format!(r"{}\***", &encoded[..5])
+        );
+    }
+    // Breaks without end hold nothing back.
+    let redactor = redactor(&["hunter2-and-more"]);
+    let text = format!("{}{}", &base64_of_value("hunter2-and-more")[..8], r"\n".repeat(1000));
+    let mut stream = Stream::new(Arc::clone(&redactor));
+    let mut out = Vec::new();
+    stream.push(text.as_bytes(), &mut out);
+    assert!(out.len() > text.len() - 32, "{} of {}", out.len(), text.len());
+}
+
+fn base64_of_value(value: &str) -> String {
+    let encoded = String::from_utf8(base64_of(value.as_bytes(), STANDARD)).unwrap();
+    encoded + ["", "==", "="][value.len() % 3]
 }
 
 #[test]

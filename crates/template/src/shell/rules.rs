@@ -35,6 +35,9 @@ const NESTING_MAX: usize = 4;
 /// How many commands may run each other: `env nice timeout 5 …`.
 const WRAPPING_MAX: usize = 32;
 
+/// How many shells with code may be among the arguments of one command. Each has the words behind it as parameters.
+const SCRIPTS_MAX: usize = 16;
+
 /// How many words are looked at in all. A word is seen again by each command that wraps it.
 const WORDS_MAX: usize = 4_000_000;
 
@@ -323,6 +326,12 @@ impl Checker<'_> {
         self.refuse_tainted(word, ShellErrorKind::Program, &message, instead);
     }
 
+    fn refuse_too_many(&mut self, name: &Word) {
+        let message = "too many commands run each other here".to_owned();
+        let help = Some("write fewer commands into one, or keep them in a file and run that");
+        self.refuse(name.span.clone(), ShellErrorKind::Program, Some(message), help);
+    }
+
     /// Refuses what a command printed as the code of an interpreter. `sed "s/a/$(…)/"` is common, and `jq` starts nothing.
     fn refuse_code_of_output(&mut self, word: &Word, program: &str) {
         if !["gsed", "jq", "sed"].contains(&program) {
@@ -387,9 +396,7 @@ impl Checker<'_> {
         self.seen += words.len();
         if self.wrapping >= WRAPPING_MAX || self.seen > WORDS_MAX {
             if !had_enough {
-                let message = "too many commands run each other here".to_owned();
-                let help = Some("write fewer commands into one, or keep them in a file and run that");
-                self.refuse(name.span.clone(), ShellErrorKind::Program, Some(message), help);
+                self.refuse_too_many(name);
             }
             return;
         }
@@ -491,11 +498,18 @@ impl Checker<'_> {
     /// A shell or another interpreter that an ordinary program is told to run: `entr sh -c '…'`, `tini sh`.
     fn interpreters_behind(&mut self, name: &Word, program: &str, arguments: &[Word], input: Input) {
         let is_ordinary = !takes_code(program) && !RUNS_NOTHING.contains(&program);
+        let mut scripts = 0;
         for (index, word) in arguments.iter().enumerate() {
             let Some(behind) = word.program() else { continue };
             let rest = &arguments[index + 1..];
             if is_shell(behind) {
-                self.code_after_option(word, rest, input);
+                if let Some(at) = self.code_after_option(word, rest) {
+                    scripts += 1;
+                    if scripts > SCRIPTS_MAX {
+                        return self.refuse_too_many(word);
+                    }
+                    self.literal_script(&rest[at], &rest[at + 1..], input);
+                }
             } else if let Some(interpreter) = interpreter(behind).filter(|_| is_ordinary) {
                 self.option(behind, interpreter.code, rest, Some(interpreter.instead));
             } else {

@@ -137,6 +137,8 @@ struct Heredoc {
     delimiter: String,
     quoted: bool,
     strip_tabs: bool,
+    /// Its command reads a pipe, and so do the substitutions in it.
+    is_fed: bool,
     at: usize,
 }
 

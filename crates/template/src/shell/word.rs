@@ -25,6 +25,8 @@ pub(super) struct Word {
     pub(super) fallback: Option<String>,
     /// It contains `$(…)`, backticks or `<(…)`.
     pub(super) substitutes: bool,
+    /// It contains `<(…)`: it names a file with what a command prints.
+    pub(super) reads_process: bool,
     /// It may expand to no word at all, or to several: an expansion without quotes, or `"$@"`.
     pub(super) may_vanish: bool,
     /// The length of the unquoted prefix of the text.

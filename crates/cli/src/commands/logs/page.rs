@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn a_terminal_is_shown_what_would_drive_it() {
-        let pieces: &[&[u8]] = &[b"a\x1b[31mred\x07\r\n\tb", "\u{202e}é".as_bytes(), b"\xff\0"];
+        let pieces: &[&[u8]] = &[b"a\x1b[31mred\x07\r\n\tb", "\u{202e}é\u{200b}".as_bytes(), b"\xff\0"];
         let text = String::from_utf8(shown(pieces, Control::Shown)).expect("it is text");
-        assert_eq!(text, "a\\u{1b}[31mred\\u{7}\\r\n\tb\\u{202e}é\\xff\\u{0}");
+        assert_eq!(text, "a\\u{1b}[31mred\\u{7}\\r\n\tb\\u{202e}é\\u{200b}\\xff\\u{0}");
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Checker<'_> {
             _ => {
                 let reads = |word: &Word| {
                     let file = ["-f", "--file"].iter().find_map(|option| joined_file(word, option));
-                    is_input(word) || is_option(word) && file.is_some_and(is_input_name)
+                    is_input(word) || word.reads_process || is_option(word) && file.is_some_and(is_input_name)
                 };
                 if arguments.iter().any(reads) {
                     self.refuse_input(name, program, input);
@@ -348,7 +348,7 @@ impl Checker<'_> {
                     self.refuse_input(name, program, input);
                 }
                 for (at, file) in operands.iter().take(shifts + 1).enumerate() {
-                    if is_input(file) || file.may_vanish {
+                    if is_input(file) || file.may_vanish || file.reads_process {
                         self.refuse_input(name, program, input);
                     // `data:text/javascript,…` is code, too.
                     } else if at > 0 && self.begins_tainted(file)
@@ -647,7 +647,7 @@ impl Checker<'_> {
 
     /// The file from which an interpreter reads its code.
     fn program_file(&mut self, name: &Word, program: &str, file: &Word, input: Input) {
-        if is_input_name(&file.text) {
+        if is_input_name(&file.text) || file.reads_process {
             self.refuse_input(name, program, input);
         }
         if file.substitutes || self.begins_tainted(file) {

@@ -65,7 +65,7 @@ impl Checker<'_> {
                 if self.begins_tainted(file) || (file.substitutes && self.is_tainted(file)) {
                     self.refuse_code(file, program, Some(INSTEAD));
                 }
-                if from_input || is_input(file) || file.may_vanish {
+                if from_input || is_input(file) || file.may_vanish || file.reads_process {
                     self.refuse_input(name, program, input);
                 }
             }
@@ -87,8 +87,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `-c CODE` of a shell that stands among the arguments of another program.
-    pub(super) fn code_after_option(&mut self, shell: &Word, arguments: &[Word], input: Input) {
+    /// Where the code is of a shell that stands among the arguments of another program: `-c CODE`.
+    pub(super) fn code_after_option(&mut self, shell: &Word, arguments: &[Word]) -> Option<usize> {
         let mut words = arguments.iter().enumerate();
         let mut is_code = false;
         while let Some((index, word)) = words.next() {
@@ -99,14 +99,14 @@ impl Checker<'_> {
                 }
             } else if self.taint.may_be_option(word) {
                 is_code = true;
+            } else if is_code {
+                self.refuse_code(word, shell.program().unwrap_or("sh"), None);
+                return Some(index);
             } else {
-                if is_code {
-                    self.refuse_code(word, shell.program().unwrap_or("sh"), None);
-                    self.literal_script(word, &arguments[index + 1..], input);
-                }
-                return;
+                return None;
             }
         }
+        None
     }
 
     /// Refuses what a command printed as the code of a shell.

@@ -225,6 +225,7 @@ impl Scanner {
                 delimiter: word.text,
                 quoted: word.quoted,
                 strip_tabs: *operator == "<<-",
+                is_fed: list.is_fed,
                 at,
             });
         } else {

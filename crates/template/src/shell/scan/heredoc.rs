@@ -27,6 +27,7 @@ impl Scanner {
             if std::mem::take(&mut line_start)
                 && let Some(length) = self.delimiter_line(heredoc)
             {
+                self.found.feeds |= heredoc.is_fed && ignored.substitutes;
                 let body = self.text_since(start);
                 self.found.fed.push(body);
                 return self.take_many(length);

@@ -22,6 +22,7 @@ impl Scanner {
                     self.parenthesis();
                     word.push(UNKNOWN);
                     word.substitutes = true;
+                    word.reads_process = true;
                     word.transforms = true;
                 }
                 Symbol::Char(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>') => break,
