@@ -201,11 +201,22 @@ fn makes_way(run: &Run, journal: &[Entry]) -> Result<(), String> {
         return Err(format!("`{place}` of {id} began after the run was asked to make way"));
     }
     // A nested run whose time is up leaves the question to the run around it.
-    let is_outermost = run.options().fire.is_some();
-    if is_outermost && run.status() == RunStatus::Cancelled && run.has_unknown_effects() {
-        return Err(format!("{id} made way with an effect in doubt"));
+    if run.options().fire.is_none() || run.status() != RunStatus::Cancelled {
+        return Ok(());
     }
-    Ok(())
+    // Of what is to be tried again, a person has said that it did not happen.
+    let is_answered = |place: &String| {
+        journal.iter().any(|entry| match &entry.event {
+            Event::MessageDelivered {
+                message: Message::Assume { check, scope, .. }, refused: None, ..
+            } => *place == format!("{check}{scope}"),
+            _ => false,
+        })
+    };
+    match run.unknown_effects().iter().find(|(place, _)| !is_answered(place)) {
+        Some((place, _)) => Err(format!("{id} made way, and the effect of `{place}` is in doubt")),
+        None => Ok(()),
+    }
 }
 
 /// A run of a chain ran the definition that was active, its steps in their order, each behind its approval.
