@@ -349,6 +349,66 @@ fn a_play_is_merged_exactly_once_wherever_its_show_is_killed() {
     });
 }
 
+/// A filter of git that, the third time it writes a file of the checkout, kills everything between itself and Escrow.
+const DYING_FILTER: &str = r#"#!/bin/sh
+if [ "$(pwd -P)" = "$DIE_IN" ] && [ ! -e "$DIE_IN/.escrow/died" ]; then
+  echo x >> "$DIE_IN/.escrow/written"
+  if [ "$(wc -l < "$DIE_IN/.escrow/written")" = 3 ]; then
+    : > "$DIE_IN/.escrow/died"
+    doomed= ancestor=$PPID
+    while [ "$(cat "/proc/$ancestor/comm")" != escrow ]; do
+      doomed="$doomed $ancestor"
+      ancestor=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$ancestor/status")
+    done
+    kill -9 "$ancestor" $doomed
+    exit 1
+  fi
+fi
+exec cat
+"#;
+
+#[test]
+fn a_checkout_that_a_crash_left_half_written_is_completed() {
+    let desk = Desk::new();
+    let work = "for i in 1 2 3 4 5 6; do echo new > made-$i.txt; echo new > old-$i.txt; done; rm gone.txt";
+    desk.write("write.yaml", &format!("checks: {{main: {{type: command, exec: '{work}'}}}}"));
+    desk.write("show.yaml", "plays: {a: {playbook: write.yaml, worktree: true}}");
+    for number in 1..=6 {
+        desk.write(&format!("old-{number}.txt"), "old\n");
+    }
+    desk.write("gone.txt", "old\n");
+    desk.write(".gitattributes", "*.txt filter=dying\n");
+    repository(&desk);
+    git(&desk, &["add", "-A"]);
+    git(&desk, &["commit", "-q", "-m", "files"]);
+    let filter = desk.write(".escrow/filter", DYING_FILTER);
+    std::fs::set_permissions(&filter, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    git(&desk, &["config", "filter.dying.smudge", &filter.display().to_string()]);
+    let top = desk.path().canonicalize().expect("a directory");
+    let mut command = desk.command(&["play", "run", "show.yaml", "--quiet"]);
+    command.env("DIE_IN", &top).stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    command.status().expect("it ran");
+    assert!(desk.path().join(".escrow/died").exists(), "it was killed while the checkout was written");
+    assert!(desk.path().join(".git/index.lock").exists(), "as git leaves it, too");
+    // A person has a file of their own there.
+    desk.write("mine.txt", "mine");
+    let mut resumed = desk.command(&["resume", "--all"]);
+    resumed.env("DIE_IN", &top);
+    let resumed = resumed.output().expect("it ran");
+    let logs = desk.escrow(&["logs", "last"]).stdout;
+    assert_eq!(resumed.status.code(), Some(0), "{} {logs}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(git(&desk, &["log", "--merges", "--format=%s"]), "Merge a\n");
+    assert_eq!(git(&desk, &["status", "--short"]), "?? mine.txt\n");
+    for number in 1..=6 {
+        assert_eq!(desk.read(&format!("made-{number}.txt")), "new\n");
+        assert_eq!(desk.read(&format!("old-{number}.txt")), "new\n");
+    }
+    assert!(!desk.path().join("gone.txt").exists());
+    let left = std::fs::read_dir(desk.path().join(".git")).expect("a repository");
+    let left: Vec<_> = left.filter_map(|file| file.ok()?.file_name().into_string().ok()).collect();
+    assert!(left.iter().all(|name| !name.starts_with("index.")), "{left:?}");
+}
+
 #[test]
 fn a_crash_between_the_last_command_of_a_merge_and_its_entry_merges_nothing_again() {
     // The play has changed nothing, and the person is on another branch by then.
