@@ -9,6 +9,7 @@ use escrow_store::{ChainRow, Dismissing, Queries};
 pub use escrow_store::{AttentionItem, AttentionKind, AttentionWait};
 
 use crate::app::App;
+use crate::around::redactor_around;
 use crate::chains;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
@@ -100,8 +101,13 @@ pub async fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionIte
         let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
         return Err(Error::person("dismissed", message));
     }
-    let by = request.by.clone().or_else(|| app.actor());
-    let dismissing = Dismissing { at: now_ms(), by, note: request.note.trim().to_owned() };
+    let redactor = redactor_around(app).await?;
+    let (mut by, mut note) = (request.by.clone().or_else(|| app.actor()), request.note.trim().to_owned());
+    redactor.text(&mut note);
+    if let Some(by) = &mut by {
+        redactor.text(by);
+    }
+    let dismissing = Dismissing { at: now_ms(), by, note };
     let dismissal = records.dismiss(&item, dismissing).await?;
     Ok(AttentionItem { dismissed: Some(dismissal), ..item })
 }

@@ -8,6 +8,7 @@ use escrow_store::{EndInvocation, InvocationEnd, Queries, RunFilter, StartedInvo
 pub use escrow_store::{InvocationFilter, InvocationRow};
 
 use crate::app::App;
+use crate::around::redactor_around;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 
@@ -23,11 +24,15 @@ pub struct NewInvocation {
     pub by: Option<String>,
 }
 
-pub async fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error> {
+pub async fn start(app: &App, mut new: NewInvocation) -> Result<InvocationRow, Error> {
     for (field, given) in [("--name", &new.name), ("--skill", &new.skill), ("--by", &new.by)] {
         given.as_ref().map_or(Ok(()), |given| one_line(field, given, NAME_LENGTH_MAX))?;
     }
     new.prompt.as_ref().map_or(Ok(()), |prompt| text("--prompt", prompt, PROMPT_LENGTH_MAX))?;
+    let redactor = redactor_around(app).await?;
+    for given in [&mut new.name, &mut new.skill, &mut new.prompt, &mut new.by].into_iter().flatten() {
+        redactor.text(given);
+    }
     let at = now_ms();
     let chance =
         random_u64().map_err(|error| Error::world("chance", format!("no random numbers: {error}")))?;
@@ -58,10 +63,13 @@ pub async fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error
     let records = app.records()?;
     let queries = app.queries()?;
     let row = find(&*queries, &request.invocation).await?;
-    let by = request.by.clone();
+    let redactor = redactor_around(app).await?;
+    let (mut by, mut why) = (request.by.clone(), request.why.as_ref().map(|why| why.trim().to_owned()));
+    for given in [&mut by, &mut why].into_iter().flatten() {
+        redactor.text(given);
+    }
     // A word against an earlier word names its author.
     let by = if row.ended_by_hand { by } else { by.or_else(|| app.actor()) };
-    let why = request.why.as_ref().map(|why| why.trim().to_owned());
     let wish = EndInvocation { at: now_ms(), status: request.status, by, why };
     let id = row.id;
     match records.end_invocation(&id, &wish).await? {

@@ -12,6 +12,7 @@
 //! one thread: [`driver::block_on`] runs one on the calling thread, [`Driver::spawn`] on a thread of its own.
 
 mod app;
+mod around;
 mod begin;
 mod conflicts;
 mod diagnosed;

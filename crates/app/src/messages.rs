@@ -25,6 +25,7 @@ pub use barred::{barred, barred_from};
 pub use difference::{Difference, differences};
 
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::error::{Error, Kind};
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::runs::{Purpose, drive_around, driver_of, replay};
@@ -133,7 +134,7 @@ async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
     }
     wait::fits(&wait, &message)?;
     let run = replay(&*queries, &row).await?;
-    redact(&run, &mut message);
+    redact(app, &run, &mut message).await?;
     wait::admits(&wait, &message)?;
     wait::refused(&run, &message)?;
     match app.records()?.decide(&wait.run, &message, app.sender()).await? {
@@ -143,9 +144,8 @@ async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
 }
 
 /// A message stays in the inbox until it is delivered, so secrets are taken out before it is sent.
-fn redact(run: &Run, message: &mut Message) {
-    if !run.plan_of().secrets.is_empty() {
-        let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
-        secrets.redactor().message(message);
-    }
+async fn redact(app: &App, run: &Run, message: &mut Message) -> Result<(), Error> {
+    let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
+    secrets.started_within(&secrets_around(app).await?).redactor().message(message);
+    Ok(())
 }

@@ -271,7 +271,8 @@ impl Nesting {
             return Ok(Found::Ended(Box::new(run)));
         }
         let secrets = if self.will_end(id).await? {
-            Secrets::at_hand(run.plan_of(), &self.request.surroundings.directory)
+            let surroundings = &self.request.surroundings;
+            Secrets::at_hand(run.plan_of(), &surroundings.directory).inside(&surroundings.secrets)
         } else {
             self.secrets_or_release(run.plan_of(), &lease).await?
         };

@@ -6,12 +6,13 @@ use escrow_contract::outcome::{Kind, read_any};
 use escrow_model::outcome::KINDS;
 use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
 use escrow_runtime::{Secrets, now_ms, outcome_kinds, random_u64};
-use escrow_store::{AddedOutcome, Durability, Queries, RunRow};
+use escrow_store::{AddedOutcome, Durability, RunRow};
 
 pub use escrow_contract::outcome::BYTES_MAX;
 pub use escrow_store::{OutcomeFilter, OutcomeRow};
 
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::error::Error;
 use crate::invocations::{self, NamedInvocation};
 use crate::person_text::NAME_LENGTH_MAX;
@@ -73,9 +74,7 @@ pub async fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
         scope: ScopePath::root(),
         file_path: new.file,
     };
-    if let Some(run) = &run {
-        redact(&mut outcome, run, &*queries).await?;
-    }
+    redact(app, &mut outcome, run.as_ref()).await?;
     let added = AddedOutcome {
         created_at: outcome.id.at_ms(),
         invocation_id: invocation.or_else(|| run.as_ref()?.invocation_id.clone()),
@@ -113,17 +112,22 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     Kind::registered(name).map(Ok).or_else(own)
 }
 
-/// Takes the secrets of the run out of the outcome.
-async fn redact(outcome: &mut RecordedOutcome, run: &RunRow, queries: &dyn Queries) -> Result<(), Error> {
-    let first = queries.first_entry(&run.id).await?;
-    if let Some(start) = RunStart::of(&first) {
-        let secrets = Secrets::known(start.plan, Path::new(&start.options.directory)).await;
-        secrets.redactor().value(&mut outcome.outcome.content);
-        secrets.redactor().text(&mut outcome.outcome.summary);
-        secrets.redactor().text(&mut outcome.name);
-        if let Some(path) = &mut outcome.file_path {
-            secrets.redactor().text(path);
+/// Takes the secrets of the run, and of the runs around this process, out of the outcome.
+async fn redact(app: &App, outcome: &mut RecordedOutcome, run: Option<&RunRow>) -> Result<(), Error> {
+    let mut secrets = secrets_around(app).await?;
+    if let Some(run) = run {
+        let first = app.queries()?.first_entry(&run.id).await?;
+        if let Some(start) = RunStart::of(&first) {
+            let of_run = Secrets::known(start.plan, Path::new(&start.options.directory)).await;
+            secrets = of_run.started_within(&secrets);
         }
+    }
+    let redactor = secrets.redactor();
+    redactor.value(&mut outcome.outcome.content);
+    redactor.text(&mut outcome.outcome.summary);
+    redactor.text(&mut outcome.name);
+    if let Some(path) = &mut outcome.file_path {
+        redactor.text(path);
     }
     Ok(())
 }

@@ -33,6 +33,7 @@ pub mod canary;
 pub mod config;
 pub mod facts;
 pub mod git;
+mod granted_secrets;
 pub mod harness_program;
 pub mod hook_spool;
 pub mod inspection;

@@ -18,6 +18,7 @@ use escrow_model::{Plan, ProviderName, RunId, Secret, SecretSource};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::granted_secrets;
 use crate::process::{End, Process, find_program, run};
 use crate::providers::Environment;
 use crate::redaction::{Redactor, SHORTEST};
@@ -132,7 +133,7 @@ impl Secrets {
     ///
     /// A command of a run has the secrets that it was granted in its environment, under their own names.
     pub fn at_hand(plan: &Plan, directory: &Path) -> Secrets {
-        let known = |secret: &Secret| Some((secret.name.clone(), at_rest(secret, directory).ok()?));
+        let known = |secret: &Secret| Some((secret.name.clone(), at_hand(secret, directory)?));
         Secrets::new(plan, plan.secrets.iter().filter_map(known).collect()).also_knowing(granted_here(plan))
     }
 
@@ -143,7 +144,7 @@ impl Secrets {
         for secret in &plan.secrets {
             let value = match &secret.from {
                 SecretSource::Command(words) => printed(secret, words, plan, directory, None).await.ok(),
-                SecretSource::Env(_) | SecretSource::File(_) => at_rest(secret, directory).ok(),
+                SecretSource::Env(_) | SecretSource::File(_) => at_hand(secret, directory),
             };
             values.extend(value.map(|value| (secret.name.clone(), value)));
         }
@@ -160,10 +161,24 @@ impl Secrets {
         inside
     }
 
-    fn also_knowing(self, foreign: Vec<Vec<u8>>) -> Secrets {
+    /// The same secrets, whose redactor also knows those of runs whose command this process is. Their variables are
+    /// inherited as any others: the command that was granted them has started this process.
+    #[must_use]
+    pub fn started_within(self, around: &Secrets) -> Secrets {
+        self.also_knowing(around.values.values().chain(&around.foreign).cloned().collect())
+    }
+
+    /// What the command that has started this process was granted, by this run or another one around it.
+    pub fn granted_to_this_process() -> Secrets {
+        Secrets::none().also_knowing(granted_secrets::values())
+    }
+
+    fn also_knowing(self, mut foreign: Vec<Vec<u8>>) -> Secrets {
         if foreign.is_empty() {
             return self;
         }
+        keep_out_of_dumps();
+        foreign.extend(self.foreign);
         let redactor = Redactor::of(self.values.values().chain(&foreign).map(Vec::as_slice));
         Secrets { foreign, redactor: Arc::new(redactor), ..self }
     }
@@ -233,7 +248,6 @@ pub fn keep_out_of_dumps() {
     }
 }
 
-/// What this process was granted, when it is a command of a run itself: the variables, and the files that they name.
 /// The keys of the harnesses that the plan starts. They are secrets, declared or not: a harness can write its key into
 /// what it delivers.
 fn harness_keys(plan: &Plan) -> Vec<Vec<u8>> {
@@ -248,6 +262,8 @@ fn harness_keys(plan: &Plan) -> Vec<Vec<u8>> {
 /// A shorter value is a stand-in, such as `none`, which other texts contain by chance.
 const HARNESS_KEY_BYTES_MIN: usize = 12;
 
+/// What this process was granted, when it is a command of a run itself: the variables, or the files that they name. A
+/// path that can be read is no secret.
 fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
     let mut granted = Vec::new();
     for secret in &plan.secrets {
@@ -255,10 +271,9 @@ fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
         let is_path = plan.checks.iter().any(|check| {
             check.secret_files.contains(&secret.name) || check.secret_descriptors.contains(&secret.name)
         });
-        if is_path && Path::new(&variable).is_absolute() {
-            granted.extend(read_file(Path::new(&variable)).ok());
-        }
-        granted.push(variable.into_vec());
+        let is_path = is_path && Path::new(&variable).is_absolute();
+        let content = is_path.then(|| read_file(Path::new(&variable)).ok()).flatten();
+        granted.push(content.unwrap_or_else(|| variable.into_vec()));
     }
     granted
 }
@@ -278,6 +293,14 @@ fn check(secret: &Secret, value: &[u8]) -> Result<(), SecretError> {
         _ => return Ok(()),
     };
     Err(SecretError::Unusable { name: secret.name.clone(), problem })
+}
+
+/// As [`at_rest`], if it is there. What this process was granted as a file is not: its variable has a path.
+fn at_hand(secret: &Secret, directory: &Path) -> Option<Vec<u8>> {
+    match &secret.from {
+        SecretSource::Env(variable) if granted_secrets::is_path(variable) => None,
+        _ => at_rest(secret, directory).ok(),
+    }
 }
 
 /// From the environment or a file.
@@ -300,7 +323,7 @@ fn at_rest(secret: &Secret, directory: &Path) -> Result<Vec<u8>, SecretError> {
     }
 }
 
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // A little more than is allowed, so that what is too long is seen to be.
     File::open(path)?.take(LONGEST as u64 + 3).read_to_end(&mut bytes)?;

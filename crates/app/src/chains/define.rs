@@ -6,9 +6,11 @@ use escrow_model::{ChainStatus, Plan, hex};
 use escrow_runtime::now_ms;
 use escrow_runtime::playbook_file::{self, Directories};
 use escrow_store::{ChainDefined, ChainRow, DefineChain};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
+use crate::around::refuse_secrets;
 use crate::diagnosed::Diagnosed;
 use crate::error::Error;
 use crate::playbooks::{LoadedPlaybook, loaded, unreadable};
@@ -26,6 +28,7 @@ pub struct Definition {
 /// began with.
 pub async fn define(app: &App, path: &Path, directory: &Path) -> Result<Definition, Error> {
     let LoadedPlaybook { plan, text, warnings } = load(path, directory)?;
+    refuse_secrets(app, "the chain", &Value::String(text.clone())).await?;
     let wanted = DefineChain {
         name: plan.name.clone(),
         definition: escrow_playbook::chain_definition(&text),

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::define::compile;
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::begin::{self, BeginError, StartRequest};
 use crate::error::Error;
 use crate::runs::{HeldRun, begin_error, cores, create_canonical};
@@ -78,6 +79,7 @@ pub async fn begin_fire(
     let plan = compile(Path::new(&chain.file), chain.text.as_bytes(), &directory)?.plan;
     let artifacts = create_canonical(&app.state().artifacts(&id), create_directory)?;
     let secrets = app.unless_stopped(Box::pin(Secrets::read(&plan, &directory))).await??;
+    let secrets = secrets.started_within(&secrets_around(app).await?);
     let options = RunOptions {
         event: Some(event.name),
         payload: event.payload,

@@ -6,11 +6,13 @@ use escrow_engine::Run;
 use escrow_model::RunId;
 use escrow_runtime::now_ms;
 use escrow_store::{ChainRow, FireDecision, FireRow, NewFire};
+use serde_json::json;
 
 use super::replace::{Replaced, replace};
 use super::turn::{Turn, has_not_begun};
 use super::{begin, decide};
 use crate::app::App;
+use crate::around::refuse_secrets;
 use crate::chains::{self, FireEvent};
 use crate::error::Error;
 use crate::runs;
@@ -27,6 +29,7 @@ pub(crate) async fn fire_by_hand(
     told: &mut dyn FnMut(&str),
 ) -> Result<Run, Error> {
     let fires = app.fires()?;
+    refuse_secrets(app, "the event", &json!([event.name, event.payload])).await?;
     event.depth = depth_here(app, chain).await?.saturating_add(1);
     let new = NewFire {
         chain_id: chain.id.clone(),

@@ -7,6 +7,7 @@ use escrow_store::{Attempter, EffectFilter, NotAccepted, Queries, RunRow};
 
 use super::{outsider, wait};
 use crate::app::App;
+use crate::around::redactor_around;
 use crate::documents::settles;
 use crate::effects::{not_unknown, settle_inside, state_now, under_way};
 use crate::error::Error;
@@ -67,6 +68,10 @@ pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Erro
 /// being driven may move on while its journal is read: then it is read again.
 pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message]) -> Result<(), Error> {
     let queries = app.queries()?;
+    let redactor = redactor_around(app).await?;
+    let mut words = words.to_vec();
+    words.iter_mut().for_each(|word| redactor.message(word));
+    let words = words.as_slice();
     for _ in 0..READS_MAX {
         let row = queries.run(row.id.as_str()).await?;
         if row.status.is_terminal() {

@@ -6,9 +6,9 @@
 
 use escrow_model::RunId;
 use escrow_runtime::sandbox;
-use escrow_store::LookupError;
 
 use crate::app::App;
+use crate::around::runs_around;
 use crate::error::Error;
 
 /// Refuses a caller that is, or descends from, a command of a run in this state, and any caller in a sandbox.
@@ -35,17 +35,5 @@ fn refused(message: String) -> Error {
 
 /// The run of this state whose command is, or has started, the caller.
 pub(crate) async fn run_around(app: &App) -> Result<Option<RunId>, Error> {
-    let around = app.runs_around();
-    if around.is_empty() {
-        return Ok(None);
-    }
-    let queries = app.queries()?;
-    for id in around {
-        match queries.run(&id).await {
-            Ok(row) if row.id.as_str() == id => return Ok(Some(row.id)),
-            Ok(_) | Err(LookupError::None(_) | LookupError::Ambiguous { .. }) => {}
-            Err(error @ LookupError::Store(_)) => return Err(error.into()),
-        }
-    }
-    Ok(None)
+    Ok(runs_around(app).await?.into_iter().next().map(|row| row.id))
 }

@@ -15,6 +15,7 @@ use super::drive::inseparable;
 use super::rebuilt_by_id;
 use super::resume::TakenOver;
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::error::Error;
 
 /// Commits the turn that `decide` makes, and releases the run, whatever came of it. `decide` redacts the texts of the
@@ -26,7 +27,10 @@ pub(crate) async fn commit_after_end(
 ) -> Result<Run, Error> {
     let journal = app.journal()?;
     let TakenOver { lease, run, before } = taken;
-    let committed = commit(&*journal, &lease, run, before, decide).await;
+    let committed = match secrets_around(app).await {
+        Ok(around) => Box::pin(commit(&*journal, &lease, run, before, (around, decide))).await,
+        Err(error) => Err(error),
+    };
     journal.release(&lease).await?;
     committed
 }
@@ -36,9 +40,10 @@ async fn commit(
     lease: &Lease,
     mut run: Run,
     before: Vec<Entry>,
-    decide: impl FnOnce(&mut Run, &Arc<Redactor>) -> Result<Turn, Error>,
+    (around, decide): (Secrets, impl FnOnce(&mut Run, &Arc<Redactor>) -> Result<Turn, Error>),
 ) -> Result<Run, Error> {
     let secrets = Secrets::known(run.plan_of(), Path::new(&run.options().directory)).await;
+    let secrets = secrets.started_within(&around);
     let redactor = secrets.redactor();
     let expected_seq = run.entries();
     let mut turn = decide(&mut run, redactor)?;

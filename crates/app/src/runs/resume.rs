@@ -10,6 +10,7 @@ use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 use super::drive::HeldRun;
 use super::{entries, rebuilt, replay};
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::conflicts::{Arbitration, Means, Settled, artifacts_in_use, refused_error};
 use crate::error::{Error, Kind};
 
@@ -160,18 +161,22 @@ pub(crate) async fn driver_of(app: &App, row: &RunRow) -> Result<Option<Holder>,
 
 /// The secrets that checks may ask for. A run whose secrets cannot be read is released.
 async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Result<Secrets, Error> {
-    let directory = Path::new(&run.options().directory);
-    let read = match purpose {
-        Purpose::End => return Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Purpose::Continue | Purpose::Resume => {
-            app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await
-        }
-    };
-    let secrets = read.and_then(|read| read.map_err(Error::from));
+    let secrets = read_secrets(app, run, purpose).await;
     if secrets.is_err() {
         app.journal()?.release(lease).await?;
     }
     secrets
+}
+
+async fn read_secrets(app: &App, run: &Run, purpose: Purpose) -> Result<Secrets, Error> {
+    let directory = Path::new(&run.options().directory);
+    let secrets = match purpose {
+        Purpose::End => Secrets::at_hand(run.plan_of(), directory),
+        Purpose::Continue | Purpose::Resume => {
+            app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await??
+        }
+    };
+    Ok(secrets.started_within(&secrets_around(app).await?))
 }
 
 /// A run whose lease is ours, and the journal that it was rebuilt from.

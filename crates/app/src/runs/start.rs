@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::drive::{HeldRun, inseparable};
 use crate::app::App;
+use crate::around::secrets_around;
 use crate::begin::{self, BeginError, StartRequest};
 use crate::conflicts::artifacts_in_use;
 use crate::error::Error;
@@ -134,6 +135,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
     let artifacts = std::path::absolute(&artifacts)
         .map_err(|error| Error::world("artifacts", format!("`{}`: {error}", artifacts.display())))?;
     let secrets = app.unless_stopped(Box::pin(Secrets::read(&plan, &order.directory))).await??;
+    let secrets = secrets.started_within(&secrets_around(app).await?);
     let journal = app.journal()?;
     let artifacts = create_canonical(&artifacts, create)?;
     let options = RunOptions {

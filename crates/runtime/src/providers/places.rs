@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, unlinkat};
 use serde_json::Value;
 
 use super::{Attempt, ContextFile, Environment};
+use crate::granted_secrets;
 use crate::private_files::{create_directory, create_file};
 use crate::process::{AROUND_VARIABLE, runs_around_commands};
 use crate::sandbox::Confinement;
@@ -114,10 +115,7 @@ impl Places {
         command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
         command.envs(&request.env);
         command.envs(attempt.secrets.iter().map(|(name, value)| {
-            let file = self.secret_files.as_ref().and_then(|files| files.path_of(name));
-            let descriptors = &self.secret_descriptors;
-            let open = || descriptors.iter().find(|open| open.is_of(name)).map(SecretDescriptor::path);
-            (name, file.or_else(open).map_or(value.as_os_str(), Path::as_os_str))
+            (name, self.path_of_secret(name).map_or(value.as_os_str(), Path::as_os_str))
         }));
         command
             .env("ESCROW_STATE", &self.state)
@@ -128,6 +126,7 @@ impl Places {
             .env("ESCROW_CONTEXT", self.context.path())
             .env("ESCROW_ARTIFACTS", &self.artifacts)
             .envs(runs_around_commands().map(|around| (AROUND_VARIABLE, around)))
+            .envs(self.granted(attempt).map(|told| (granted_secrets::VARIABLE, told)))
             .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
         if let Some(item) = request.item.as_ref().map(Value::to_string)
             && item.len() <= ITEM_BYTES_MAX
@@ -137,6 +136,18 @@ impl Places {
         if let Some(temporary) = &self.temporary {
             command.env("TMPDIR", temporary);
         }
+    }
+
+    /// Where a secret is that is not handed over in the environment.
+    fn path_of_secret(&self, name: &str) -> Option<&Path> {
+        let file = self.secret_files.as_ref().and_then(|files| files.path_of(name));
+        let open = || self.secret_descriptors.iter().find(|open| open.is_of(name));
+        file.or_else(|| open().map(SecretDescriptor::path))
+    }
+
+    fn granted(&self, attempt: &Attempt) -> Option<String> {
+        let names = attempt.secrets.iter().map(|(name, _)| name.as_str());
+        granted_secrets::told(names.map(|name| (name, self.path_of_secret(name).is_some())))
     }
 
     pub(super) fn has_descriptors(&self) -> bool {
