@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a> {
         self.charge_values(keys.len() * 3)?;
         let mut members = Map::with_capacity(keys.len());
         for key in keys {
-            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
+            let member = self.own_member(value, &key)?.unwrap_or(Value::Undefined);
             if let Some(json) = self.json_of(&member, open)? {
                 self.charge(key.len())?;
                 members.insert(key.to_string(), json);

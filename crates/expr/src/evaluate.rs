@@ -14,6 +14,7 @@ mod expression;
 mod function;
 mod operator;
 mod statement;
+mod text;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -62,6 +63,7 @@ pub(crate) struct Evaluator<'a> {
     /// Why a value cannot be given that was reached without its name, as `JSON.stringify(outputs)` does. The evaluation
     /// fails in the end.
     unreadable: Option<&'a str>,
+    measured: text::Measured<'a>,
     pub(crate) recorder: Option<Box<Recorder>>,
 }
 
@@ -85,6 +87,7 @@ impl<'a> Evaluator<'a> {
             joining: Vec::new(),
             completion: Value::Undefined,
             unreadable: None,
+            measured: text::Measured::default(),
             recorder: None,
         }
     }

@@ -165,7 +165,7 @@ impl<'a> Evaluator<'a> {
             }
             shown.push_str(key);
             shown.push_str(": ");
-            let member = self.own_member(value, key).unwrap_or(Value::Undefined);
+            let member = self.own_member(value, key).ok().flatten().unwrap_or(Value::Undefined);
             self.show(&member, depth + 1, shown);
         }
         shown.push('}');

@@ -42,7 +42,8 @@ fn without_prefix(text: &str) -> &str {
         // A sequence begins with a control character, so it is looked for first.
         let skipped = match (terminal_sequence(rest), rest.get(..2)) {
             (Some(end), _) => Some(end),
-            (None, Some("/*")) => rest.find("*/").map(|end| end + 2),
+            // A comment without an end does not hide what is in it.
+            (None, Some("/*")) => rest.find("*/").map(|end| end + 2).or_else(|| rest.find(['{', '['])),
             (None, Some("//")) => rest.find('\n'),
             (None, _) => rest.chars().next().filter(|c| is_unseen(*c)).map(char::len_utf8),
         };
@@ -60,7 +61,9 @@ fn terminal_sequence(text: &str) -> Option<usize> {
     let length = match first {
         '\u{1b}' => match rest.chars().next() {
             Some('[') => control_sequence(&rest[1..]).map(|end| 1 + end),
-            Some(']' | 'P' | 'X' | '^' | '_') => Some(1 + control_string(&rest[1..]).unwrap_or(0)),
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                Some(1 + control_string(&rest[1..]).unwrap_or_else(|| open_string(&rest[1..])))
+            }
             // Another character set for one character.
             Some('N' | 'O') => {
                 let shifted = rest[1..].chars().next().filter(|c| !matches!(c, '{' | '['));
@@ -74,7 +77,9 @@ fn terminal_sequence(text: &str) -> Option<usize> {
             }
         },
         '\u{9b}' => control_sequence(rest),
-        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => control_string(rest),
+        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => {
+            Some(control_string(rest).unwrap_or_else(|| open_string(rest)))
+        }
         // It stands for a byte that is not UTF-8, which may have been one of these.
         char::REPLACEMENT_CHARACTER => control_sequence(rest).or_else(|| control_string(rest)),
         _ => return None,
@@ -91,12 +96,18 @@ fn control_sequence(text: &str) -> Option<usize> {
 }
 
 /// The length of a string and of what ends it. It is looked for up to the next control character, so that the time is
-/// linear. A string without an end hides nothing.
+/// linear.
 fn control_string(text: &str) -> Option<usize> {
     let end = text.find(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER)?;
     let rest = &text[end..];
     let ends = ["\u{7}", "\u{1b}\\", "\u{9c}", "\u{fffd}"];
     ends.iter().find(|closing| rest.starts_with(**closing)).map(|closing| end + closing.len())
+}
+
+/// The length of a string without an end, which hides no JSON: up to a bracket, or to the control character that ends it.
+fn open_string(text: &str) -> usize {
+    let is_end = |c: char| matches!(c, '{' | '[') || c.is_control() && !c.is_whitespace();
+    text.find(is_end).unwrap_or(0)
 }
 
 /// White space, control characters, bytes that are not UTF-8, and characters that show nothing of their own.
@@ -204,7 +215,6 @@ mod tests {
             "",
             "\"{\"",
             "// {",
-            "/* {",
             "/",
             "\u{1b}[32mok\u{1b}[0m",
             "\u{1b}]0;{title\u{7}ok",
@@ -226,6 +236,7 @@ mod tests {
             (r#"{"failed":3}"#, "it is text (`JSON.parse` reads it)"),
             ("\u{a0}[1, 2]\n", "it is text (`JSON.parse` reads it)"),
             ("/* x */ // y\n{\"failed\":3}", "it is text (`JSON.parse` reads it)"),
+            ("/* x {\"failed\":3}", "it is text (`JSON.parse` reads it)"),
             ("{\"failed\":3,\"name\":\"\u{fffd}\"}", "it has bytes that are not UTF-8"),
         ] {
             assert_eq!(not_json(text).as_deref(), Some(why), "{text}");
@@ -243,6 +254,10 @@ mod tests {
             "\u{1b}(B",
             "\u{1b}]",
             "\u{9d}",
+            "\u{1b}]0;title",
+            "\u{1b}]0;title\n",
+            "\u{1b}]0;a\u{1b}]0;b",
+            "\u{9d}0;title",
             "\u{1b}c",
             "\u{1b}",
             "\u{9b}0m",

@@ -5,7 +5,8 @@
 
 /// `text.length`.
 pub(crate) fn length(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+    // A character has one unit, and two when its first byte says that it has four bytes.
+    text.bytes().map(|byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum()
 }
 
 /// Part of a text: the bytes between two units, or a copy when an edge cuts a character.
@@ -78,7 +79,9 @@ pub(crate) fn unit(text: &str, position: usize) -> Option<u16> {
 
 /// Order by units, as `<` and `sort` use it.
 pub(crate) fn compare(left: &str, right: &str) -> std::cmp::Ordering {
-    if left.is_ascii() || right.is_ascii() {
+    // Only what both have is looked at: a long text costs no more than the short one it is compared with.
+    let common = left.len().min(right.len());
+    if left.as_bytes()[..common].is_ascii() || right.as_bytes()[..common].is_ascii() {
         return left.cmp(right);
     }
     left.encode_utf16().cmp(right.encode_utf16())

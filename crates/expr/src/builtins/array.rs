@@ -188,7 +188,7 @@ impl<'a> Evaluator<'a> {
             for position in (0..end).rev() {
                 self.step()?;
                 let item = self.list_item(this, position);
-                if self.strict_equal(&item, &wanted) {
+                if self.strict_equal(&item, &wanted)? {
                     return Ok(Value::count(position));
                 }
             }
@@ -198,16 +198,11 @@ impl<'a> Evaluator<'a> {
         for position in start..length {
             self.step()?;
             let item = self.list_item(this, position);
-            if let (Value::Text(item), Value::Text(wanted)) = (&item, &wanted)
-                && item.len() == wanted.len()
-            {
-                self.scan(item.len())?;
-            }
             if method == Builtin::ArrayIncludes {
-                if self.same_value_zero(&item, &wanted) {
+                if self.same_value_zero(&item, &wanted)? {
                     return Ok(Value::Bool(true));
                 }
-            } else if self.strict_equal(&item, &wanted) {
+            } else if self.strict_equal(&item, &wanted)? {
                 return Ok(Value::count(position));
             }
         }

@@ -34,6 +34,7 @@ impl<'a> Evaluator<'a> {
 
     fn put(&mut self, id: u32, key: Value<'a>, value: Value<'a>) -> EvalResult<'a, ()> {
         self.work(6)?;
+        self.charge_key(&key)?;
         let index_key = self.collection_key(&key);
         if let Some(&position) = self.heap.collections[id as usize].index.get(&index_key) {
             self.heap.collections[id as usize].entries[position] = Some((key, value));
@@ -44,6 +45,14 @@ impl<'a> Evaluator<'a> {
         collection.index.insert(index_key, collection.entries.len());
         collection.entries.push(Some((key, value)));
         Ok(())
+    }
+
+    /// A key that is a text is compared with others.
+    fn charge_key(&mut self, key: &Value<'a>) -> EvalResult<'a, ()> {
+        match self.effective(key) {
+            Value::Text(text) => self.scan(text.len()),
+            _ => Ok(()),
+        }
     }
 
     fn collection_key(&self, value: &Value<'a>) -> CollectionKey<'a> {
@@ -81,6 +90,7 @@ impl<'a> Evaluator<'a> {
         let first = arguments.get(0);
         let position = {
             self.work(2)?;
+            self.charge_key(&first)?;
             let key = self.collection_key(&first);
             self.heap.collections[id as usize].index.get(&key).copied()
         };

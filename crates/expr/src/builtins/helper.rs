@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
             return Ok(Value::count(length));
         }
         Ok(match self.effective(value) {
-            Value::Text(text) => Value::count(crate::utf16::length(&text)),
+            Value::Text(text) => Value::count(self.text_length(&text)?),
             Value::Json(Json::Object(members)) => Value::count(members.len()),
             other if self.is_object_like(&other) && !other.is_callable() => {
                 Value::count(self.keys(&other)?.len())
@@ -92,7 +92,7 @@ impl<'a> Evaluator<'a> {
             self.step()?;
             let issue = self.list_item(&issues, position);
             let value = self.get_index(&issue, &field)?;
-            if self.strict_equal(&value, &wanted) {
+            if self.strict_equal(&value, &wanted)? {
                 found += 1;
                 if found >= enough {
                     break;
@@ -136,6 +136,7 @@ impl<'a> Evaluator<'a> {
         function: &Value<'a>,
         first_only: bool,
     ) -> EvalResult<'a, Option<usize>> {
+        self.listable(list)?;
         let Some(length) = self.list_length(list) else { return Ok(None) };
         let mut found = 0;
         for position in 0..length {
@@ -151,6 +152,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn all_match(&mut self, list: &Value<'a>, function: &Value<'a>) -> EvalResult<'a, bool> {
+        self.listable(list)?;
         let Some(length) = self.list_length(list) else { return Ok(false) };
         for position in 0..length {
             let item = self.list_item(list, position);
@@ -162,6 +164,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn count(&mut self, list: &Value<'a>, function: &Value<'a>) -> EvalResult<'a> {
+        self.listable(list)?;
         let Some(length) = self.list_length(list) else { return Ok(Value::Number(0.0)) };
         if !self.is_truthy(function) {
             return Ok(Value::count(length));
@@ -225,7 +228,7 @@ impl<'a> Evaluator<'a> {
             Builtin::MemoryHas => {
                 let all = self.memory_of(&namespace)?;
                 let key = self.text_of(&arguments.get(0))?;
-                Ok(Value::Bool(self.own_member(&all, &key).is_some()))
+                Ok(Value::Bool(self.own_member(&all, &key)?.is_some()))
             }
             Builtin::MemoryList => {
                 let all = self.memory_of(&namespace)?;
@@ -266,7 +269,7 @@ impl<'a> Evaluator<'a> {
         }
         let key = self.text_of(&arguments.get(0))?;
         let all = self.memory_of(namespace)?;
-        let before = self.own_member(&all, &key).unwrap_or(Value::Undefined);
+        let before = self.own_member(&all, &key)?.unwrap_or(Value::Undefined);
         let value = match member {
             Builtin::MemoryIncrement => {
                 let step = arguments.get(1);
@@ -299,7 +302,7 @@ impl<'a> Evaluator<'a> {
         self.charge_values(keys.len() * 2)?;
         let mut members = Members::with_capacity(keys.len() + 1);
         for key in keys {
-            let value = self.own_member(all, &key).unwrap_or(Value::Undefined);
+            let value = self.own_member(all, &key)?.unwrap_or(Value::Undefined);
             members.set(key, value);
         }
         let Value::Plain(plain) = self.new_plain(members) else {

@@ -83,7 +83,7 @@ impl<'a> Evaluator<'a> {
         self.descend()?;
         if self.is_object_like(&value) {
             for name in self.keys(&value)? {
-                let member = self.own_member(&value, &name).unwrap_or(Value::Undefined);
+                let member = self.own_member(&value, &name)?.unwrap_or(Value::Undefined);
                 let member = self.revive(reviver, name.clone(), member)?;
                 self.set_member(&value, name, member)?;
             }
@@ -225,11 +225,15 @@ impl<'a> Evaluator<'a> {
         text.push('{');
         let mut empty = true;
         let keys = match &options.only {
-            Some(only) => only.clone(),
+            Some(only) => {
+                self.charge_values(only.len())?;
+                only.clone()
+            }
             None => self.keys(value)?,
         };
         for key in keys {
-            let Some(member) = self.own_member(value, &key) else { continue };
+            self.step()?;
+            let Some(member) = self.own_member(value, &key)? else { continue };
             let start = text.len();
             if !empty {
                 text.push(',');

@@ -35,22 +35,31 @@ impl<'a> Evaluator<'a> {
                     return Err(self.type_error("Cannot convert undefined or null to object"));
                 }
                 let name = self.text_of(&arguments.get(1))?;
-                Ok(Value::Bool(self.own_member(&first, &name).is_some()))
+                Ok(Value::Bool(self.has_own(&first, &name)?))
             }
             Builtin::ObjectHasOwnProperty | Builtin::ObjectPropertyIsEnumerable => {
                 let name = self.text_of(&first)?;
-                Ok(Value::Bool(self.own_member(this, &name).is_some()))
+                Ok(Value::Bool(self.has_own(this, &name)?))
             }
-            Builtin::ObjectIs => Ok(Value::Bool(self.is_same(&first, &arguments.get(1)))),
+            Builtin::ObjectIs => Ok(Value::Bool(self.is_same(&first, &arguments.get(1))?)),
             Builtin::ObjectValueOf => Ok(this.clone()),
             _ => Ok(Value::Text(self.text_of(this)?)),
         }
     }
 
-    fn is_same(&self, left: &Value<'a>, right: &Value<'a>) -> bool {
+    fn has_own(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a, bool> {
+        if self.own_member(value, name)?.is_some() {
+            return Ok(true);
+        }
+        let value = self.effective(value);
+        self.missing_member(&value, name)?;
+        Ok(false)
+    }
+
+    fn is_same(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
         match (left, right) {
             (Value::Number(left), Value::Number(right)) => {
-                (left.is_nan() && right.is_nan()) || left.to_bits() == right.to_bits()
+                Ok((left.is_nan() && right.is_nan()) || left.to_bits() == right.to_bits())
             }
             _ => self.strict_equal(left, right),
         }
@@ -60,15 +69,15 @@ impl<'a> Evaluator<'a> {
         if self.effective(value).is_nullish() {
             return Err(self.type_error("Cannot convert undefined or null to object"));
         }
-        let keys = self.keys(value)?;
-        self.charge_values(keys.len())?;
-        let mut items = Vec::with_capacity(keys.len());
-        for key in keys {
-            if function == Builtin::ObjectKeys {
-                items.push(Value::Text(key));
-                continue;
-            }
-            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
+        if function == Builtin::ObjectKeys {
+            let keys = self.keys(value)?;
+            self.charge_values(keys.len())?;
+            return Ok(self.new_array(keys.into_iter().map(Value::Text).collect()));
+        }
+        let members = self.members(value)?;
+        self.charge_values(members.len())?;
+        let mut items = Vec::with_capacity(members.len());
+        for (key, member) in members {
             if function == Builtin::ObjectValues {
                 items.push(member);
                 continue;
@@ -86,8 +95,7 @@ impl<'a> Evaluator<'a> {
             return Err(self.type_error("Cannot convert undefined or null to object"));
         }
         for source in arguments.from(1) {
-            for key in self.keys(&source)? {
-                let member = self.own_member(&source, &key).unwrap_or(Value::Undefined);
+            for (key, member) in self.members(&source)? {
                 self.set_member(&target, key, member)?;
             }
         }
@@ -105,6 +113,7 @@ impl<'a> Evaluator<'a> {
                 (self.get_index(&entry, &Value::Number(0.0))?, self.get_index(&entry, &Value::Number(1.0))?);
             let key = self.text_of(&key)?;
             self.charge_values(2)?;
+            self.scan(key.len())?;
             members.set(key, value);
         }
         Ok(self.new_plain(members))

@@ -125,7 +125,7 @@ impl<'a> Evaluator<'a> {
         }
         let start = groups.first().copied().flatten().map_or(0, |(start, _)| start);
         let mut extra = Members::default();
-        extra.set(Text::Borrowed("index"), Value::count(utf16::unit_of(text, start)));
+        extra.set(Text::Borrowed("index"), Value::count(self.unit_of(text, start)?));
         extra.set(Text::Borrowed("input"), Value::Text(text.clone()));
         let pattern = self.heap.regexes[regex as usize].pattern.clone();
         let mut named = Members::default();
@@ -299,7 +299,7 @@ impl<'a> Evaluator<'a> {
             arguments.push(value);
         }
         let start = groups.first().copied().flatten().map_or(0, |(start, _)| start);
-        arguments.push(Value::count(utf16::unit_of(text, start)));
+        arguments.push(Value::count(self.unit_of(text, start)?));
         arguments.push(Value::Text(text.clone()));
         if let Some(regex) = regex {
             let pattern = self.heap.regexes[regex as usize].pattern.clone();
@@ -333,6 +333,10 @@ impl<'a> Evaluator<'a> {
             result.push_str(&rest[..at]);
             rest = &rest[at + 1..];
             let bytes = rest.as_bytes();
+            if bytes.first() == Some(&b'<') {
+                // The end of the name is looked for.
+                self.scan(rest.len())?;
+            }
             let (part, used): (&str, usize) = match bytes.first() {
                 Some(b'$') => ("$", 1),
                 Some(b'&') => (&text[start..end], 1),

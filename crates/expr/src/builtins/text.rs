@@ -73,7 +73,8 @@ impl<'a> Evaluator<'a> {
             Builtin::TextSplit => return self.text_split(&text, arguments),
             Builtin::TextLocaleCompare => {
                 let other = self.text_of(&first)?;
-                self.scan(other.len())?;
+                self.walk(text.len() + other.len())?;
+                self.charge(text.len() + other.len())?;
                 Value::Number(locale_order(&text, &other))
             }
             Builtin::TextMatch => return self.text_match(&text, &first),
@@ -213,7 +214,7 @@ impl<'a> Evaluator<'a> {
                 let whole = utf16::unit_of(text, at) == position;
                 Ok(Value::Number(if whole { f64::from(u32::from(c)) } else { f64::from(unit) }))
             }
-            _ => Ok(self.text_unit(text, position).unwrap_or(Value::Undefined)),
+            _ => Ok(self.text_unit(text, position)?.unwrap_or(Value::Undefined)),
         }
     }
 

@@ -6,10 +6,8 @@ use super::Evaluator;
 use crate::builtins::{Builtin, Group};
 use crate::exception::EvalResult;
 use crate::heap::CollectionKind;
-use crate::not_json::not_json;
 use crate::number;
 use crate::scope::{List, Object, ScopeValue, member};
-use crate::utf16;
 use crate::value::{Text, Value};
 
 /// Names that lead to prototypes in JavaScript. Here they are undefined and cannot be set.
@@ -80,7 +78,7 @@ impl<'a> Evaluator<'a> {
             }
             Value::Record(record) => {
                 let (json, extra) = self.heap.records[*record as usize];
-                if let Some(own) = self.own_member(value, name) {
+                if let Some(own) = self.own_member(value, name)? {
                     return Ok(own);
                 }
                 let inner = Value::json(json);
@@ -105,7 +103,7 @@ impl<'a> Evaluator<'a> {
                 {
                     return Err(self.type_error(format!("Cannot read '{name}': {why}")));
                 }
-                if let Some(own) = self.own_member(other, name) {
+                if let Some(own) = self.own_member(other, name)? {
                     return Ok(own);
                 }
                 let plain = self.effective(other);
@@ -117,30 +115,18 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A member that a value lacks is undefined; of given text that looks like JSON and is not, reading it is an error.
-    /// Text that the evaluation has built, such as `[object Object]`, was never meant to be JSON.
-    fn missing_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a> {
-        if let Value::Text(Text::Borrowed(text)) = value
-            && number::index(name).is_none()
-        {
-            self.walk(text.len())?;
-            if let Some(why) = not_json(text) {
-                return Err(self
-                    .type_error(format!("Cannot read '{name}': output looks like JSON and is not: {why}")));
-            }
-        }
-        Ok(Value::Undefined)
-    }
-
     /// A member that belongs to the value itself.
-    pub(crate) fn own_member(&mut self, value: &Value<'a>, name: &str) -> Option<Value<'a>> {
-        match self.effective(value) {
+    pub(crate) fn own_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a, Option<Value<'a>>> {
+        // Names are compared.
+        self.scan(name.len())?;
+        Ok(match self.effective(value) {
             Value::Json(Json::Object(members)) => member(members, name).map(Value::json),
             Value::Plain(plain) => self.heap.plains[plain as usize].members.get(name).cloned(),
             Value::Object(object) => object.member(name).map(|given| self.scope_value(given)),
-            Value::Text(text) => match name {
-                "length" => Some(Value::count(utf16::length(&text))),
-                _ => number::index(name).and_then(|position| self.text_unit(&text, position)),
+            Value::Text(text) => match (name, number::index(name)) {
+                ("length", _) => Some(Value::count(self.text_length(&text)?)),
+                (_, Some(position)) => self.text_unit(&text, position)?,
+                (_, None) => None,
             },
             Value::Collection(_)
             | Value::Function(_)
@@ -153,38 +139,25 @@ impl<'a> Evaluator<'a> {
             | Value::Record(_)
             | Value::Uninitialized
             | Value::Cell(_) => None,
-            list @ (Value::Array(_) | Value::List(_) | Value::Json(_)) => {
-                let length = self.list_length(&list)?;
-                if name == "length" {
-                    return Some(Value::count(length));
-                }
-                if let Some(position) = number::index(name) {
-                    return (position < length).then(|| self.list_item(&list, position));
-                }
-                match list {
-                    Value::Array(array) => self.heap.arrays[array as usize]
-                        .extra
-                        .as_ref()
-                        .and_then(|extra| extra.get(name))
-                        .cloned(),
-                    _ => None,
-                }
-            }
-        }
+            list @ (Value::Array(_) | Value::List(_) | Value::Json(_)) => self.own_list_member(&list, name),
+        })
     }
 
-    /// One unit of a text, as a text.
-    pub(crate) fn text_unit(&self, text: &Text<'a>, position: usize) -> Option<Value<'a>> {
-        if text.is_ascii() {
-            let part = text.get(position..position + 1)?;
-            return Some(match text {
-                Text::Borrowed(text) => Value::borrowed(&text[position..position + 1]),
-                Text::Shared(_) => Value::text(part),
-            });
+    fn own_list_member(&mut self, list: &Value<'a>, name: &str) -> Option<Value<'a>> {
+        let length = self.list_length(list)?;
+        if name == "length" {
+            return Some(Value::count(length));
         }
-        let unit = utf16::unit(text, position)?;
-        let c = char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
-        Some(Value::text(c.encode_utf8(&mut [0; 4]) as &str))
+        if let Some(position) = number::index(name) {
+            return (position < length).then(|| self.list_item(list, position));
+        }
+        match list {
+            Value::Array(array) => {
+                let extra = self.heap.arrays[*array as usize].extra.as_ref();
+                extra.and_then(|extra| extra.get(name)).cloned()
+            }
+            _ => None,
+        }
     }
 
     /// Methods, and non-enumerable members such as `size`.
@@ -252,11 +225,11 @@ impl<'a> Evaluator<'a> {
                 return Ok(self.list_item(value, position));
             }
             if let Value::Text(text) = self.effective(value) {
-                self.scan(if text.is_ascii() { 0 } else { text.len() })?;
-                return Ok(self.text_unit(&text, position).unwrap_or(Value::Undefined));
+                return Ok(self.text_unit(&text, position)?.unwrap_or(Value::Undefined));
             }
         }
         let name = self.text_of(index)?;
+        self.scan(name.len())?;
         self.get_member(value, &name)
     }
 
@@ -282,13 +255,29 @@ impl<'a> Evaluator<'a> {
                 names.into_iter().map(Text::Borrowed).collect()
             }
             Value::Text(text) => {
-                let length = utf16::length(&text);
-                self.charge_values(length)?;
+                self.text_members(&text)?;
+                let length = self.text_length(&text)?;
+                self.charge_values(length * 2)?;
                 (0..length).map(|position| Text::Shared(position.to_string().into())).collect()
             }
             _ => Vec::new(),
         };
         Ok(in_order(keys))
+    }
+
+    /// A value's own members, in the order of `keys`.
+    pub(crate) fn members(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<(Text<'a>, Value<'a>)>> {
+        let keys = self.keys(value)?;
+        self.charge_values(keys.len() * 2)?;
+        if let Value::Text(text) = self.effective(value) {
+            return Ok(keys.into_iter().zip(self.text_units(&text)?).collect());
+        }
+        let mut members = Vec::with_capacity(keys.len());
+        for key in keys {
+            let member = self.own_member(value, &key)?.unwrap_or(Value::Undefined);
+            members.push((key, member));
+        }
+        Ok(members)
     }
 
     pub(crate) fn is_object_like(&self, value: &Value<'a>) -> bool {

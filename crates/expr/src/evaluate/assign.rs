@@ -159,11 +159,10 @@ impl<'a> Evaluator<'a> {
             taken.push(key);
         }
         let Some(rest) = rest else { return Ok(()) };
-        let keys = self.keys(value)?;
-        self.work(keys.len().saturating_mul(taken.len()))?;
-        let mut left = Members::with_capacity(keys.len());
-        for key in keys.into_iter().filter(|key| !taken.contains(key)) {
-            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
+        let members = self.members(value)?;
+        self.work(members.len().saturating_mul(taken.len()))?;
+        let mut left = Members::with_capacity(members.len());
+        for (key, member) in members.into_iter().filter(|(key, _)| !taken.contains(key)) {
             left.set(key, member);
         }
         let left = self.new_plain(left);
@@ -219,6 +218,7 @@ impl<'a> Evaluator<'a> {
                 let plain = self.writable_object(object)?;
                 self.charge(VALUE_BYTES * 2)?;
                 self.work(2)?;
+                self.scan(name.len())?;
                 if !self.heap.plains[plain as usize].frozen {
                     self.heap.plains[plain as usize].members.set(name, value);
                 }
@@ -283,7 +283,7 @@ impl<'a> Evaluator<'a> {
         self.charge_values(keys.len() * 2)?;
         let mut members = Members::with_capacity(keys.len());
         for key in keys {
-            let member = self.own_member(object, &key).unwrap_or(Value::Undefined);
+            let member = self.own_member(object, &key)?.unwrap_or(Value::Undefined);
             members.set(key, member);
         }
         let copy = self.new_plain(members);
@@ -321,6 +321,7 @@ impl<'a> Evaluator<'a> {
             Value::Plain(_) | Value::Json(Json::Object(_)) | Value::Object(_) => {
                 let plain = self.writable_object(&object)?;
                 self.work(self.heap.plains[plain as usize].members.len())?;
+                self.scan(name.len())?;
                 self.heap.plains[plain as usize].members.remove(&name);
                 Ok(Value::Bool(true))
             }

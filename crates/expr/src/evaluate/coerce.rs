@@ -214,24 +214,31 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn strict_equal(&self, left: &Value<'a>, right: &Value<'a>) -> bool {
-        match (left, right) {
+    pub(crate) fn strict_equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
+        Ok(match (left, right) {
             (Value::Undefined, Value::Undefined) | (Value::Null, Value::Null) => true,
             (Value::Bool(left), Value::Bool(right)) => left == right,
             (Value::Number(left), Value::Number(right)) => left == right,
-            (Value::Text(left), Value::Text(right)) => left == right,
+            (Value::Text(left), Value::Text(right)) => {
+                if left.len() == right.len() {
+                    self.scan(left.len())?;
+                }
+                left == right
+            }
             (Value::Record(_), _) | (_, Value::Record(_)) => {
                 let (left, right) = (self.without_record(left), self.without_record(right));
-                self.strict_equal(&left, &right)
+                self.strict_equal(&left, &right)?
             }
             (left, right) => self.same_object(left, right),
-        }
+        })
     }
 
     /// Like `===`, but NaN is itself: what `includes` and collections use.
-    pub(crate) fn same_value_zero(&self, left: &Value<'a>, right: &Value<'a>) -> bool {
+    pub(crate) fn same_value_zero(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
         match (left, right) {
-            (Value::Number(left), Value::Number(right)) => left == right || (left.is_nan() && right.is_nan()),
+            (Value::Number(left), Value::Number(right)) => {
+                Ok(left == right || (left.is_nan() && right.is_nan()))
+            }
             _ => self.strict_equal(left, right),
         }
     }
@@ -243,7 +250,7 @@ impl<'a> Evaluator<'a> {
             (Value::Undefined | Value::Null, _) | (_, Value::Undefined | Value::Null) => false,
             (Value::Bool(_), Value::Bool(_))
             | (Value::Number(_), Value::Number(_))
-            | (Value::Text(_), Value::Text(_)) => self.strict_equal(&left, &right),
+            | (Value::Text(_), Value::Text(_)) => self.strict_equal(&left, &right)?,
             (
                 Value::Bool(_) | Value::Number(_) | Value::Text(_),
                 Value::Bool(_) | Value::Number(_) | Value::Text(_),

@@ -351,6 +351,7 @@ impl<'a> Evaluator<'a> {
             Property::Computed(key, node) => {
                 let key = self.evaluate(*key)?;
                 let key = self.text_of(&key)?;
+                self.scan(key.len())?;
                 let value = self.evaluate(*node)?;
                 members.set(key, value);
             }
@@ -363,10 +364,9 @@ impl<'a> Evaluator<'a> {
     }
 
     fn spread_members(&mut self, value: &Value<'a>, members: &mut Members<'a>) -> EvalResult<'a, ()> {
-        for key in self.keys(value)? {
+        for (key, member) in self.members(value)? {
             self.charge_values(4)?;
             self.work(4)?;
-            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
             members.set(key, member);
         }
         Ok(())

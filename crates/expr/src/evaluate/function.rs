@@ -215,6 +215,8 @@ impl<'a> Evaluator<'a> {
         }
         match self.effective(value) {
             Value::Text(text) => {
+                self.text_members(&text)?;
+                self.walk(text.len())?;
                 let count = text.chars().count();
                 self.charge_values(count)?;
                 self.charge(count * 4)?;

@@ -13,8 +13,8 @@ use crate::value::{Text, Value};
 impl<'a> Evaluator<'a> {
     pub(super) fn binary(&mut self, operator: Binary, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a> {
         Ok(match operator {
-            Binary::StrictEqual => Value::Bool(self.equal_texts_charged(left, right)?),
-            Binary::StrictNotEqual => Value::Bool(!self.equal_texts_charged(left, right)?),
+            Binary::StrictEqual => Value::Bool(self.strict_equal(left, right)?),
+            Binary::StrictNotEqual => Value::Bool(!self.strict_equal(left, right)?),
             Binary::LooseEqual => Value::Bool(self.loose_equal(left, right)?),
             Binary::LooseNotEqual => Value::Bool(!self.loose_equal(left, right)?),
             Binary::Less => Value::Bool(self.compare(left, right)? == Some(Ordering::Less)),
@@ -43,15 +43,6 @@ impl<'a> Evaluator<'a> {
                 Value::Number(arithmetic(operator, left, right))
             }
         })
-    }
-
-    fn equal_texts_charged(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
-        if let (Value::Text(left), Value::Text(right)) = (left, right)
-            && left.len() == right.len()
-        {
-            self.scan(left.len())?;
-        }
-        Ok(self.strict_equal(left, right))
     }
 
     fn add(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a> {
@@ -88,7 +79,7 @@ impl<'a> Evaluator<'a> {
             return Err(self.type_error(format!("`in` needs an object on its right, not {what}")));
         }
         let name = self.text_of(name)?;
-        if self.own_member(object, &name).is_some() {
+        if self.own_member(object, &name)?.is_some() {
             return Ok(true);
         }
         Ok(!matches!(self.get_member(object, &name)?, Value::Undefined))

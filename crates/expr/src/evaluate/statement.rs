@@ -279,7 +279,7 @@ impl<'a> Evaluator<'a> {
         for (position, case) in cases.iter().enumerate() {
             if let Some(test) = case.test {
                 let value = self.evaluate(test)?;
-                if self.strict_equal(&subject, &value) {
+                if self.strict_equal(&subject, &value)? {
                     found = Some(position);
                     break;
                 }
