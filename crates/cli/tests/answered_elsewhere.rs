@@ -140,6 +140,37 @@ fn a_run_that_was_killed_at_work_asks_nobody_when_the_ledger_has_the_answer() {
     assert_eq!(desk.read("world").lines().count(), 1);
 }
 
+/// Its process was killed at work. Another run found the effect missing and performed it, so the ledger has the output.
+#[test]
+fn a_run_that_was_killed_at_work_takes_the_output_in_the_ledger_before_it_asks_reconcile() {
+    for (retry, says) in
+        [("", "retry"), ("on_fail: {retry: {max: 1, backoff: {delay_ms: 3600000}}}", "failed")]
+    {
+        let desk = Desk::new();
+        let keys = format!(
+            "guarantee: output === 'ok'\n    {retry}\n    reconcile: 'echo look >> looks; test -e done && echo {says} || echo retry'"
+        );
+        let text = SHIP.replace("assume: attempt < 9", &keys).replace("timeout: 500ms", "timeout: 60s");
+        desk.write("w.yaml", &text.replace("sleep 5", "sleep 60"));
+        let mut child = desk.start(&["run", "w.yaml"]);
+        desk.until("the effect has begun", || desk.path().join("world").exists());
+        child.kill().expect("it can be killed");
+        child.wait().expect("it is gone");
+        let owner = desk.read("world").trim().to_owned();
+        desk.write("fast", "");
+        let other = desk.escrow(&["run", "w.yaml"]);
+        assert_eq!(other.code, Some(0), "{}", other.stderr);
+        assert_eq!(desk.read("looks").lines().count(), 1, "the other run looked");
+        desk.write("done", "");
+        let resumed = desk.escrow(&["resume", "--all"]);
+        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        let ship = &desk.show(&owner)["checks"]["ship"];
+        assert_eq!((&ship["status"], &ship["output"]), (&json!("succeeded"), &json!("ok")), "{ship}");
+        assert_eq!(desk.read("looks").lines().count(), 1, "the answer makes the probe unnecessary");
+        assert_eq!(desk.read("world").lines().count(), 2);
+    }
+}
+
 #[test]
 fn a_run_that_waits_for_an_effect_elsewhere_is_resumed_once_the_ledger_has_the_answer() {
     let desk = Desk::new();

@@ -195,7 +195,7 @@ impl Deciding<'_> {
             self.stop_running();
         }
         if unknown {
-            if !self.schedule_look(&location) {
+            if !self.take_ledger_news(&location) && !self.schedule_look(&location) {
                 self.find_out(&location, *number);
             }
             if self.state.admission.is_stopping() {

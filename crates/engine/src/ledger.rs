@@ -4,8 +4,8 @@
 //!   LedgerAsked ──▶ Consult ──▶ LedgerAnswered ──▶ free · takes over · reuses · reconcile · waits
 //! ```
 //!
-//! A run that asks a person about an effect of its own learns when it is resumed what the ledger has heard since, because
-//! the question may have been answered in another run.
+//! A run that does not know the result of an effect of its own learns when it is resumed what the ledger has heard since,
+//! before `reconcile` or a person is asked: the question may have been answered in another run.
 //!
 //! **Invariant:** an answer counts until the next intent of its key, and until this run learns that the effect happened. An
 //! intent that was decided on an older answer is refused by the transaction that would commit it.
@@ -51,7 +51,8 @@ pub struct OpenEffect {
     pub check: CheckIndex,
     pub scope: ScopePath,
     pub key: String,
-    /// The question that a person is asked about it; `None` where the run was cut off at work.
+    /// The question that a person is asked about it; `None` where the run was cut off at work, or `reconcile`
+    /// looks for it.
     pub wait: Option<String>,
 }
 
@@ -262,34 +263,53 @@ impl Deciding<'_> {
         }
     }
 
-    /// The ledger knows of an effect that this run asks about. The question is withdrawn, and the ledger counts: an
-    /// effect that happened is not repeated, and one that did not happen fails the check, as a person's decision would.
-    pub(crate) fn take_ledger_news(&mut self, news: LedgerNews) {
-        let LedgerNews { about: OpenEffect { check, scope, key, wait: _ }, effect } = news;
-        let location = Location::new(check, scope);
-        let is_asked = self.own_question(&location).is_some_and(|(asked, _)| asked == key);
-        if !is_asked || !self.is_settled_by(&location, &effect) {
-            return;
-        }
+    /// Takes what the ledger has about an effect whose result this run does not know. A question is withdrawn, and the ledger
+    /// counts: an effect that happened is not repeated, and one that did not happen fails the check, as a person's
+    /// decision would. False when the ledger does not have the result.
+    pub(crate) fn take_ledger_news(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        let check = *check;
+        let place = self.ledger_news.iter().position(|LedgerNews { about, effect }| {
+            about.check == check
+                && about.scope == *scope
+                && self.open_key(location) == Some(about.key.as_str())
+                && self.is_settled_by(location, effect)
+        });
+        let Some(place) = place else { return false };
+        let LedgerNews { about: OpenEffect { key, .. }, effect } = self.ledger_news.swap_remove(place);
         let (state, run) = (effect.state, effect.run.clone());
         self.record(Event::LedgerAsked {
             check: self.plan().check(check).name.clone(),
-            scope: location.scope.clone(),
+            scope: scope.clone(),
             key: key.clone(),
             digest: effect.digest.clone(),
         });
-        self.keep_ledger_answer(check, &location.scope, key.clone(), Some(Box::new(effect)), false);
+        self.keep_ledger_answer(check, scope, key.clone(), Some(Box::new(effect)), false);
         match state {
             EffectState::Failed => {
                 let message = format!("the ledger says that `{key}` did not happen");
                 let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
-                let attempt = self.last_attempt(&location).number;
-                self.judge_as(&location, Judgement::of_absent_effect(attempt, issue));
+                let attempt = self.last_attempt(location).number;
+                self.judge_as(location, Judgement::of_absent_effect(attempt, issue));
             }
             EffectState::Confirmed | EffectState::Intended | EffectState::Unknown => {
-                self.reuse(&location, &key, &run);
+                self.reuse(location, &key, &run);
             }
         }
+        true
+    }
+
+    /// Takes what the ledger has about effects that a person is asked about, or that `reconcile` is still to look for.
+    pub(crate) fn take_remaining_ledger_news(&mut self) {
+        let locations: Vec<Location> = self
+            .ledger_news
+            .iter()
+            .map(|LedgerNews { about, .. }| Location::new(about.check, about.scope.clone()))
+            .collect();
+        for location in locations {
+            self.take_ledger_news(&location);
+        }
+        self.ledger_news.clear();
     }
 
     /// A check of this run has settled an effect that others of its checks wait for.
@@ -328,8 +348,8 @@ impl Run {
         questions.collect()
     }
 
-    /// The effects of this run that other runs share and whose result it does not know: it asks a person about them, or
-    /// was cut off while it was at work on them.
+    /// The effects of this run that other runs share and whose result it does not know: it asks a person about them,
+    /// `reconcile` looks for them, or it was cut off while it was at work on them.
     pub fn open_effects(&self) -> Vec<OpenEffect> {
         let mut open = Vec::new();
         for (position, state) in self.state.checks.iter().enumerate() {
@@ -340,7 +360,10 @@ impl Run {
             for (scope, _) in state.nodes.iter() {
                 let location = Location::new(check, scope.clone());
                 let question = self.own_question(&location).map(|(key, wait)| (key, Some(wait)));
-                let found = question.or_else(|| self.cut_off_key(&location).map(|key| (key, None)));
+                let found = question.or_else(|| {
+                    let key = self.cut_off_key(&location).or_else(|| self.unknown_key(&location))?;
+                    Some((key, None))
+                });
                 if let Some((key, wait)) = found {
                     let (key, wait) = (key.to_owned(), wait.map(str::to_owned));
                     open.push(OpenEffect { check, scope: scope.clone(), key, wait });
@@ -368,6 +391,27 @@ impl Run {
             && spec.provider != ProviderName::NESTED
             && matches!(cell.phase, Phase::Running { .. });
         becomes_unknown.then_some(cell.last_key.as_deref()).flatten()
+    }
+
+    /// The key of the unknown effect that `reconcile` looks for, or is to look for before a person is asked.
+    fn unknown_key(&self, location: &Location) -> Option<&str> {
+        let Location { check, scope } = location;
+        let cell = self.cell(*check, scope)?;
+        let is_looked_for = match cell.phase {
+            // `Answered`: the attempt has just been found to be cut off.
+            Phase::Answered | Phase::Reconciling { .. } | Phase::RetryWait { .. } | Phase::Due => true,
+            _ => false,
+        };
+        let is_unknown = self.standing_of_cell(*check, scope) == Some(EffectStanding::Unknown)
+            && !cell.cleared
+            && !self.is_elsewhere(location);
+        (is_looked_for && is_unknown).then_some(cell.last_key.as_deref()).flatten()
+    }
+
+    /// The key of the effect that a check asks a person about, or that `reconcile` looks for.
+    fn open_key(&self, location: &Location) -> Option<&str> {
+        let asked = self.own_question(location).map(|(key, _)| key);
+        asked.or_else(|| self.unknown_key(location))
     }
 
     /// Whether the ledger has the result of the last effect of a check, which the run itself does not know.
@@ -515,7 +559,16 @@ impl Run {
         scope: &ScopePath,
         (key, digest): (&str, &str),
     ) -> Result<(), ApplyError> {
-        let phases = [PhaseName::Pending, PhaseName::Due, PhaseName::Waiting, PhaseName::Consulting];
+        let phases = [
+            PhaseName::Pending,
+            PhaseName::Due,
+            PhaseName::Waiting,
+            PhaseName::Consulting,
+            // The effect is unknown, and the ledger may have the result.
+            PhaseName::Answered,
+            PhaseName::Reconciling,
+            PhaseName::RetryWait,
+        ];
         self.expect_phase(check, scope, &phases)?;
         let cell = self.expect_cell(check, scope)?;
         let asked = match &cell.phase {

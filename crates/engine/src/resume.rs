@@ -12,26 +12,22 @@ use crate::turn::Deciding;
 
 impl Deciding<'_> {
     /// Another process drives the run: what was started and left unanswered is issued again, except external
-    /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
+    /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done. Where the
+    /// ledger has the result of an unknown effect, neither `reconcile` nor a person is asked about it.
     pub(crate) fn take_over(&mut self, by: Vec<String>, ledger: Vec<LedgerNews>) {
         self.record(Event::RunResumed { by });
         self.agenda().inspection_asked = false;
         self.agenda().reinspecting.clear();
+        if !self.state.admission.is_stopping() {
+            self.ledger_news = ledger;
+        }
         let plan = self.plan();
         let code = if self.state.admission.is_stopping() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, _) in self.nested_waits() {
             // It is among the open attempts below.
             self.no_longer_wait(&attempt);
         }
-        for (attempt, _) in self.at_work(PhaseName::Reconciling) {
-            if self.state.admission.is_stopping() {
-                let fault =
-                    ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
-                self.take_finding(&attempt, Answer::fault(fault));
-            } else {
-                self.issue_reconcile(&attempt.location());
-            }
-        }
+        let looked_for = self.at_work(PhaseName::Reconciling);
         for (attempt, request) in self.at_work(PhaseName::Running) {
             let spec = plan.check(attempt.check);
             let external = spec.criticality == Criticality::External;
@@ -45,6 +41,15 @@ impl Deciding<'_> {
                 self.ask_for(Effect::Perform { attempt, request });
             }
         }
+        for (attempt, _) in looked_for {
+            if self.state.admission.is_stopping() {
+                let fault =
+                    ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
+                self.take_finding(&attempt, Answer::fault(fault));
+            } else if !self.take_ledger_news(&attempt.location()) {
+                self.issue_reconcile(&attempt.location());
+            }
+        }
         for attempt in self.inspecting() {
             self.inspect_for(&attempt);
         }
@@ -53,9 +58,7 @@ impl Deciding<'_> {
         }
         if !self.state.admission.is_stopping() {
             self.ask_ledger_again();
-            for news in ledger {
-                self.take_ledger_news(news);
-            }
+            self.take_remaining_ledger_news();
         }
         self.put_everything_on_the_agenda();
     }

@@ -8,6 +8,7 @@ use std::ops::Deref;
 use escrow_model::{Entry, Event, Millis};
 
 use crate::exchange::{Effect, Turn};
+use crate::ledger::LedgerNews;
 use crate::run::Run;
 use crate::state::Agenda;
 
@@ -16,6 +17,8 @@ pub(crate) struct Deciding<'run> {
     run: &'run mut Run,
     /// The time of the input that is answered.
     pub(crate) at: Millis,
+    /// What the ledger has about effects of a run that is resumed.
+    pub(crate) ledger_news: Vec<LedgerNews>,
     turn: Turn,
 }
 
@@ -24,7 +27,7 @@ impl<'run> Deciding<'run> {
     /// journaled stays in force.
     pub(crate) fn new(run: &'run mut Run, at: Millis) -> Deciding<'run> {
         let at = at.max(run.state.latest_at);
-        Deciding { run, at, turn: Turn::default() }
+        Deciding { run, at, ledger_news: Vec::new(), turn: Turn::default() }
     }
 
     /// Applies an event and puts it into the turn.

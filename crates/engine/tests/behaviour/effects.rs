@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use escrow_engine::{Effect, Input, Run, Turn};
-use escrow_model::{Answer, EffectIntent, EffectState, Event, LedgerEffect, RunId, ScopePath};
-use escrow_testkit::{Options, Played, check, plan, play, tells};
+use escrow_engine::{Effect, Input, LedgerNews, Run, Turn};
+use escrow_model::{
+    Answer, EffectIntent, EffectState, Event, FaultCode, LedgerEffect, ProviderFault, RunId, ScopePath,
+};
+use escrow_testkit::{Options, Played, check, document, plan, play, tells};
 use serde_json::json;
 
 #[test]
@@ -453,6 +455,45 @@ fn ledger_answer(asked: &Effect, state: EffectState) -> Input {
         answer: None,
     };
     Input::LedgerAnswered { check, scope, key, effect: Some(Box::new(effect)) }
+}
+
+/// The run is resumed while it is at work, while `reconcile` looks, or while it is to look after a pause. By then another run
+/// has had the effect, or a person has said that it did not happen.
+#[test]
+fn a_resumed_run_learns_from_the_ledger_what_became_of_its_effect_and_does_not_ask_reconcile() {
+    let looks = r#"post external {effect_key: "publish-1", guarantee: "output === 7", reconcile: ./look}"#;
+    let pauses = r#"post external {effect_key: "publish-1", guarantee: "output === 7", reconcile: ./look, on_fail: {retry: {max: 1}}}"#;
+    for (text, is_answered) in [(looks, false), (looks, true), (pauses, false), (pauses, true)] {
+        for (state, verdict) in [(EffectState::Confirmed, "succeeded"), (EffectState::Failed, "failed")] {
+            let options = Options::default();
+            let (mut run, turn) =
+                Run::start(plan(text), Arc::new(options.run), Arc::new(options.facts), 1_000);
+            let [asked] = &consultations(&turn)[..] else { panic!("{:?}", turn.effects) };
+            let free = ledger_answer(asked, EffectState::Failed);
+            let begun = run.handle(1_000, free);
+            let [Effect::Perform { attempt, .. }] = &begun.effects[..] else { panic!("{:?}", begun.effects) };
+            if is_answered {
+                let lost = ProviderFault::transient(FaultCode::Timeout, "too slow").with_unknown_effect();
+                let answer = Answer::fault(lost);
+                run.handle(1_001, Input::Answered { attempt: attempt.clone(), answer });
+            }
+            let [about] = &run.open_effects()[..] else { panic!("{:?}", run.open_effects()) };
+            let Input::LedgerAnswered { effect: Some(effect), .. } = ledger_answer(asked, state) else {
+                panic!("{asked:?}")
+            };
+            let answer = (state == EffectState::Confirmed).then(|| Arc::new(Answer::done(json!(7))));
+            let news = LedgerNews { about: about.clone(), effect: LedgerEffect { answer, ..*effect } };
+            let resumed = run.handle(1_002, Input::Resume { by: Vec::new(), ledger: vec![news] });
+            let asks = resumed
+                .effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Reconcile { .. } | Effect::Perform { .. }));
+            assert!(!asks, "{text}: {:?}", resumed.effects);
+            assert!(run.status().is_terminal(), "{text}: {:?}", resumed.entries);
+            let document = document(&run);
+            assert_eq!(document["checks"]["post"]["status"], verdict, "{text}");
+        }
+    }
 }
 
 #[test]
