@@ -498,7 +498,7 @@ pub(crate) struct VerifyArguments {
     /// A run (its id, a unique beginning of it, or `last`), or a file written by `runs export`
     #[arg(default_value = "last", value_name = "RUN | FILE")]
     pub(crate) subject: String,
-    /// Verify every run, every table and the list of runs
+    /// Verify every run, the rows that are derived from journals, the list of runs and the layout of the database
     #[arg(long, conflicts_with = "subject")]
     pub(crate) all: bool,
     /// The hash that an earlier `verify` printed; exit with 3 if it differs

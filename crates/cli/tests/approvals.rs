@@ -812,3 +812,14 @@ fn a_decision_keeps_its_time_when_the_run_takes_it_in_later() {
     let decided = all["approvals"][0]["decided_at"].as_str().expect("a time").to_owned();
     assert!(decided <= escrow_model::rfc3339(recorded), "{decided}");
 }
+
+#[test]
+fn resuming_a_denied_run_says_that_the_denial_is_final_and_suggests_nothing_that_is_refused() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}");
+    assert_eq!(desk.escrow(&["deny", &id_of(&waiting(&desk))]).code, Some(0));
+    let resumed = desk.escrow(&["resume", "last"]);
+    assert_eq!(resumed.code, Some(4), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("a denial is final"), "{}", resumed.stderr);
+    assert!(!resumed.stderr.contains("--failed"), "{}", resumed.stderr);
+}

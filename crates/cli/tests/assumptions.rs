@@ -276,3 +276,13 @@ checks:
     assert_eq!(desk.run_with(playbook, &["--input", "to=rome"]).0, Some(0));
     assert_eq!(desk.read("world"), "rome\n");
 }
+
+#[test]
+fn a_check_that_does_not_exist_is_a_usage_error_after_the_run_has_ended_too() {
+    let desk = Desk::new();
+    desk.run("checks: {x: {type: command, exec: 'false'}}");
+    for (word, code) in [("zz=done", 2), ("x[3]=done", 2), ("x=done", 4)] {
+        let refused = assume(&desk, "last", word);
+        assert_eq!(refused.code, Some(code), "{word}: {}", refused.stderr);
+    }
+}

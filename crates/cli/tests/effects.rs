@@ -255,6 +255,11 @@ fn a_person_settles_an_effect_after_its_run_has_ended() {
     assert_eq!(desk.escrow(&["cancel", &holder]).code, Some(0));
     assert_eq!(desk.show(&holder)["run"]["status"], "cancelled");
     assert_eq!(effects(&desk, &[])[0]["state"], "unknown");
+    let explained = desk.escrow(&["explain", &holder, "publish"]).stdout;
+    let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it is unknown whether `publish` happened"), "{explained}");
+    assert!(words.contains("escrow effects resolve KEY 'done|failed'"), "{explained}");
+    assert!(words.contains("KEY is `publish-1`"), "{explained}");
     let resolved = resolve(&desk, "done");
     assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
     assert_eq!(effects(&desk, &[])[0]["state"], "confirmed");

@@ -74,10 +74,11 @@ pub(crate) async fn record_assumptions(app: &App, row: &RunRow, words: &[Message
     let words = words.as_slice();
     for _ in 0..READS_MAX {
         let row = queries.run(row.id.as_str()).await?;
+        let mut then = replay(&*queries, &row).await?;
         if row.status.is_terminal() {
+            words.iter().try_for_each(|word| wait::names_what_exists(&then, word))?;
             return Err(not_resumable(&row));
         }
-        let mut then = replay(&*queries, &row).await?;
         let seq = then.entries();
         if driver_of(app, &row).await?.is_none() {
             // What was cut off becomes unknown when the run is resumed. This copy is dropped, and nothing is committed.

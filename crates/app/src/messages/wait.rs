@@ -63,6 +63,14 @@ pub(super) fn admits(wait: &WaitRow, message: &Message) -> Result<(), Error> {
     }
 }
 
+/// Refuses a word about a check or an item that the run does not have.
+pub(super) fn names_what_exists(run: &Run, message: &Message) -> Result<(), Error> {
+    match run.refusal(message) {
+        Some(Refusal::NoCheck(_) | Refusal::NoItem(_)) => refused(run, message),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the run would refuse the decision, as far as its journal tells.
 pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
     let Some(refusal) = run.refusal(message) else { return Ok(()) };

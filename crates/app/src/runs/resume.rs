@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, RunStatus};
+use escrow_model::{Entry, ReasonCode, RunStatus};
 use escrow_runtime::{Beginning, Secrets, liveness, now_ms, this_process};
 use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 
@@ -96,11 +96,19 @@ pub(crate) fn not_resumable(row: &RunRow) -> Error {
                 .help(format!("`escrow resume {}` resumes it", row.id))
         }
         RunStatus::Completed => Error::person("ended", format!("run `{}` has ended: {word}", row.id)),
+        RunStatus::Aborted if is_denied(row) => {
+            let message = format!("run `{}` has ended: a person denied it, and a denial is final", row.id);
+            Error::person("ended", message)
+        }
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
             Error::person("ended", format!("run `{}` has ended: {word}", row.id))
                 .help(format!("`escrow resume {} --failed` runs failed checks again", row.id))
         }
     }
+}
+
+fn is_denied(row: &RunRow) -> bool {
+    row.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::AbortedDenied)
 }
 
 /// Takes over a run and drives it until it ends or waits.

@@ -190,6 +190,14 @@ impl JournalReader<'_> {
             )
     }
 
+    /// The key of an effect that a run which has ended left unknown.
+    fn left_unknown(&self, check: &str, scope: &ScopePath) -> Option<String> {
+        let now = self.now().ok()?;
+        let cell = now.cell(self.find(check)?, scope)?;
+        let is_left = now.state.status.is_terminal() && cell.is_unknown();
+        is_left.then(|| cell.last_key.clone()).flatten()
+    }
+
     fn summary(&self, index: usize) -> String {
         match &self.entries[index].event {
             Event::CheckSkipped { check, scope, reason: SkipReason::ContractBlocked, detail, .. }
@@ -229,6 +237,14 @@ impl JournalReader<'_> {
                     format!("`{check}{scope}` failed: {message}")
                 }
             },
+            Event::WaitStarted { check, scope, kind: WaitKind::UnknownEffect, .. }
+                if let Some(key) = self.left_unknown(check, scope) =>
+            {
+                format!(
+                    "it is unknown whether `{check}{scope}` happened: the run ended before a person said so. \
+                     `escrow effects resolve KEY 'done|failed' --by NAME --why TEXT` settles it, where KEY is `{key}`"
+                )
+            }
             Event::WaitStarted { check, scope, kind, id, prompt, .. } => {
                 let what = match kind {
                     WaitKind::Approval => "an approval",
