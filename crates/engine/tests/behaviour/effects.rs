@@ -475,7 +475,7 @@ fn a_resumed_run_learns_from_the_ledger_what_became_of_its_effect_and_does_not_a
             if is_answered {
                 let lost = ProviderFault::transient(FaultCode::Timeout, "too slow").with_unknown_effect();
                 let answer = Answer::fault(lost);
-                run.handle(1_001, Input::Answered { attempt: attempt.clone(), answer });
+                let _answered = run.handle(1_001, Input::Answered { attempt: attempt.clone(), answer });
             }
             let [about] = &run.open_effects()[..] else { panic!("{:?}", run.open_effects()) };
             let Input::LedgerAnswered { effect: Some(effect), .. } = ledger_answer(asked, state) else {
