@@ -1,6 +1,8 @@
 //! What an agent did, as the recorded output of its harness tells it.
 
 use escrow_harness::Progress;
+use escrow_model::{Entry, Event};
+use serde_json::Value;
 
 /// Moments that are kept of one attempt; the last ones.
 const MOMENTS_MAX: usize = 400;
@@ -32,6 +34,16 @@ pub struct Transcript {
     pub moments: Vec<Moment>,
     /// Earlier moments that are not among them.
     pub left_out: usize,
+}
+
+/// The prompt of the last attempt of a check.
+pub fn last_prompt<'e>(entries: &'e [Entry], check: &str) -> Option<&'e str> {
+    entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::AttemptStarted { check: name, request, .. } if name == check => {
+            request.fields.get("prompt").and_then(Value::as_str)
+        }
+        _ => None,
+    })
 }
 
 /// Reads the recorded standard output of a harness. `None`: Escrow does not know the harness.

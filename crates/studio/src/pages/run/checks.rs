@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use escrow_app::harnesses::LifecycleReceipt;
 use escrow_app::logs::{Printed, printed, running};
 use escrow_app::runs::CheckReport;
-use escrow_app::transcript::transcript;
+use escrow_app::transcript::{last_prompt, transcript};
 use escrow_app::words::{self, Evaluated, skip_words};
-use escrow_model::{CheckStatus, Event, IssueCode, RunStatus};
+use escrow_model::{CheckStatus, IssueCode, RunStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -208,12 +208,7 @@ fn told<'s>(
     record: &Value,
     last: Option<&Printed<'_>>,
 ) -> agent::Told<'s> {
-    let prompt = shown.entries.iter().rev().find_map(|entry| match &entry.event {
-        Event::AttemptStarted { check: name, request, .. } if name == check.name => {
-            request.fields.get("prompt").and_then(Value::as_str)
-        }
-        _ => None,
-    });
+    let prompt = last_prompt(&shown.entries, check.name);
     let word = |name: &str| record.get(name).and_then(Value::as_str);
     let stream = last.and_then(|last| last.end("stdout", STREAM_BYTES).ok());
     let transcript = stream.and_then(|(text, _)| transcript(word("name")?, &text));
