@@ -105,7 +105,11 @@ impl Project {
 
     /// Waits until the newest of this many runs has this status.
     fn newest_is(&self, status: &str, count: usize) -> Value {
-        let found = || self.runs().first().filter(|_| self.runs().len() == count).cloned();
+        // One answer for both questions: a run that begins between two would make the one before it the newest.
+        let found = || {
+            let runs = self.runs();
+            runs.first().filter(|_| runs.len() == count).cloned()
+        };
         self.desk.until(&format!("run {count} is {status}"), || {
             found().is_some_and(|run| {
                 let is_over =
