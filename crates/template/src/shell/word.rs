@@ -58,13 +58,26 @@ impl Word {
         !self.quoted && self.bare == self.text.len()
     }
 
+    /// The unquoted beginning. A word that was made from another one may be shorter than its beginning was.
+    fn bare_text(&self) -> &str {
+        let end = self.bare.min(self.text.len());
+        self.text.get(..end).unwrap_or_default()
+    }
+
+    /// Replaces a part of the text by what is not known until the script runs.
+    pub(super) fn forget(&mut self, part: &str) {
+        let Some(at) = self.text.find(part) else { return };
+        self.text = self.text.replace(part, &UNKNOWN.to_string());
+        self.bare = self.bare.min(at);
+    }
+
     /// The name in `NAME=…` and `NAME[…]=…`, which must be unquoted.
     pub(super) fn assigned(&self) -> Option<&str> {
         if let Some((name, subscript)) = self.subscripted() {
             let rest = self.text[name.len() + subscript.len() + 1..].strip_prefix(']').unwrap_or_default();
             return (rest.starts_with('=') || rest.starts_with("+=")).then_some(name);
         }
-        let name = self.text[..self.bare].split_once('=').map(|(name, _)| name)?;
+        let name = self.bare_text().split_once('=').map(|(name, _)| name)?;
         let name = name.strip_suffix('+').unwrap_or(name);
         is_name(name).then_some(name)
     }
@@ -194,5 +207,21 @@ impl Command {
     /// Whether it has neither words nor redirections.
     pub(super) fn does_nothing(&self) -> bool {
         self.is_empty() && self.writes.is_empty() && self.duplicated.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fuzzer found it: `{}` is shorter than what stands for it.
+    #[test]
+    fn a_word_with_a_forgotten_part_has_a_shorter_unquoted_beginning() {
+        for text in ["{}", "{}=1", "a{}b=1"] {
+            let mut word = Word::default();
+            text.chars().for_each(|c| word.push(c));
+            word.forget("{}");
+            assert_eq!(word.assigned(), None, "{text}");
+        }
     }
 }

@@ -543,7 +543,7 @@ impl Checker<'_> {
                 if words[at].text.contains("{}") && may_hold_values {
                     // Other names of files may have come from a value as well, as what a command printed may.
                     let is_value = is_chosen || !is_argument;
-                    words[at].text = words[at].text.replace("{}", &UNKNOWN.to_string());
+                    words[at].forget("{}");
                     words[at].names.push(if is_value { GIVEN } else { FOUND }.to_owned());
                     words[at].may_vanish |= reads_names;
                     words[at].has_brace = false;
@@ -747,7 +747,7 @@ impl Checker<'_> {
             if let Some(mark) =
                 replaced.as_ref().filter(|mark| !mark.is_empty() && word.text.contains(mark.as_str()))
             {
-                word.text = word.text.replace(mark.as_str(), &UNKNOWN.to_string());
+                word.forget(mark.as_str());
                 word.names.push(GIVEN.to_owned());
                 is_put = true;
             }
